@@ -1,0 +1,121 @@
+/**
+ * The configuration in force: one frozen value, made once before a port is bound. Durations are
+ * milliseconds, sizes bytes; the file spells them `30s` and `1MiB`.
+ */
+import type { Token } from '../token.ts'
+
+export interface Config {
+  /** The data port. */
+  readonly listen: Address
+  readonly admin: { readonly listen: Address }
+  /** Where writes and reads go unless a route says otherwise. */
+  readonly upstream: Upstream
+  readonly store: StoreConfig
+  readonly claim: ClaimConfig
+  /** How long a request waits for lower writes before it is told `handover-pending`. */
+  readonly handoverTimeoutMs: number
+  /** How long after a durable raise lower writes that are still open are cut. */
+  readonly drainLimitMs: number
+  /** After an unclean stop, how long no handover completes. Should outlast the resource's longest work. */
+  readonly restartGraceMs: number
+  /** Whether a refusal tells the highest token on record. */
+  readonly revealHighest: boolean
+  readonly limits: Limits
+  readonly shutdown: Shutdown
+  readonly log: { readonly level: LogLevel }
+  /** In the order of the file; the last one is always the default route. */
+  readonly routes: readonly Route[]
+}
+
+export interface Address {
+  readonly host: string
+  /** 0 to 65535; 0 takes any free port. */
+  readonly port: number
+}
+
+export interface Upstream {
+  /** `http://host:port` or `https://host:port`, no path: targets go through byte for byte. */
+  readonly origin: string
+  /** `rewrite`: the origin's own host; `preserve`: what the client sent. */
+  readonly host: 'rewrite' | 'preserve'
+  /** Connections to this origin, at most; further requests wait. */
+  readonly connections: number
+  readonly connectTimeoutMs: number
+  /** From the last byte of the request to the answer's head. */
+  readonly headersTimeoutMs: number
+  /** Silence within the answer's body; and how long an answer is read on for a client that left. */
+  readonly bodyTimeoutMs: number
+  /** How long an idle connection is kept. */
+  readonly keepAliveTimeoutMs: number
+  /** Whether `X-Forwarded-For`, `-Host` and `-Proto` are added. */
+  readonly forwardedHeaders: boolean
+  /** Whether `Via` is added. */
+  readonly via: boolean
+  readonly tls: {
+    /** PEM text of the CAs to trust instead of the system's. */
+    readonly ca: string | undefined
+  }
+}
+
+export interface StoreConfig {
+  /** The data directory, absolute. */
+  readonly path: string
+  readonly create: 'if-missing' | 'never'
+  /** How long a start waits for another process to let go of the store. */
+  readonly lockWaitMs: number
+  /** How long a request waits for the store before it is told `store-unavailable`. */
+  readonly timeoutMs: number
+  /** Marks of idle tasks kept in memory, at most. */
+  readonly cachedTasks: number
+}
+
+export interface ClaimConfig {
+  /** Header names, lower case. */
+  readonly taskHeader: string
+  readonly tokenHeader: string
+  readonly holderHeader: string
+  /** Tokens above it are malformed. */
+  readonly maxToken: Token
+  /** How far above a task's recorded mark a token may be; `undefined`: any distance. */
+  readonly maxTokenJump: Token | undefined
+}
+
+export interface Limits {
+  /** Request line and header fields together. */
+  readonly headSizeBytes: number
+  /** From the first byte of a request to the end of its head. */
+  readonly headTimeoutMs: number
+  /** How long an idle client connection is kept. */
+  readonly idleTimeoutMs: number
+}
+
+export interface Shutdown {
+  /** After SIGTERM, how long new connections and requests are still taken. */
+  readonly delayMs: number
+  /** After the delay, how long open writes may take to end before they are cut. */
+  readonly deadlineMs: number
+}
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export interface Route {
+  /** Shows in metrics and logs; `default` is the last one's. */
+  readonly name: string
+  readonly match: RouteMatch
+  /** `none`: passes without a claim; `fence`: needs a current token. */
+  readonly guard: 'none' | 'fence'
+  /** `observe`: forwards everything, records marks, counts what it would refuse. */
+  readonly mode: 'enforce' | 'observe'
+  readonly upstream: Upstream
+  /** Whether the claim's headers reach the resource. */
+  readonly forwardClaim: boolean
+  /** Added to every refusal of this route, to tell a provider's SDK that it must not retry. */
+  readonly refusalHeaders: Readonly<Record<string, string>>
+}
+
+export interface RouteMatch {
+  /** Methods in upper case; `undefined`: every method, of which `GET`, `HEAD` and `OPTIONS` are never fenced. */
+  readonly methods: readonly string[] | undefined
+  /** `/a/{task}/*`; `undefined`: every path. */
+  readonly path: string | undefined
+}

@@ -1,0 +1,180 @@
+/**
+ * Every way in which fencegate says no: one table of refusals, and the errors that end the process.
+ *
+ * The gate and the claim parser name a code; `proxy/rejection.ts` is the one renderer that turns it into HTTP.
+ */
+
+interface RefusalKind {
+  readonly status: number
+  readonly title: string
+  /** `unknown`: bytes of the write may have reached the resource. */
+  readonly sent: 'no' | 'unknown'
+  /**
+   * `never`: this request cannot succeed; `after`: the same request may, later; `same-operation`: only
+   * repeat it if the operation is safe to repeat.
+   */
+  readonly retry: 'never' | 'after' | 'same-operation'
+  /** The proxy error type of RFC 9209, section 2.3. */
+  readonly proxyError: string
+}
+
+/** The refusals, by their stable code. */
+export const REFUSALS = {
+  'malformed-request': {
+    status: 400,
+    title: 'The request is not valid HTTP/1.1',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'malformed-token': {
+    status: 400,
+    title: 'The fencing token is malformed',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'malformed-task': {
+    status: 400,
+    title: 'The task name is malformed',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'ambiguous-target': {
+    status: 400,
+    title: 'The request target can be read in two ways',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'token-jump': {
+    status: 403,
+    title: 'The fencing token is too far above the mark',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_denied',
+  },
+  'head-timeout': {
+    status: 408,
+    title: 'The request head did not arrive in time',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'http_request_error',
+  },
+  'stale-token': {
+    status: 412,
+    title: 'A higher fencing token is on record',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_denied',
+  },
+  'unsupported-expectation': {
+    status: 417,
+    title: 'The expectation is not supported',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'token-required': {
+    status: 428,
+    title: 'A fencing token is required',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_denied',
+  },
+  'head-too-large': {
+    status: 431,
+    title: 'The request head is too large',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'internal-error': {
+    status: 500,
+    title: 'The sidecar failed',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'proxy_internal_error',
+  },
+  'unsupported-coding': {
+    status: 501,
+    title: 'The transfer coding is not supported',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'upstream-unreachable': {
+    status: 502,
+    title: 'The resource could not be reached',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'destination_unavailable',
+  },
+  'outcome-unknown': {
+    status: 502,
+    title: 'The outcome of the write is unknown',
+    sent: 'unknown',
+    retry: 'same-operation',
+    proxyError: 'connection_terminated',
+  },
+  superseded: {
+    status: 502,
+    title: 'The write was cut off by a handover',
+    sent: 'unknown',
+    retry: 'never',
+    proxyError: 'connection_terminated',
+  },
+  'handover-pending': {
+    status: 503,
+    title: 'A lower write is still open',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'http_request_denied',
+  },
+  'store-unavailable': {
+    status: 503,
+    title: 'The mark cannot be read or written',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'proxy_internal_error',
+  },
+} as const satisfies Record<string, RefusalKind>
+
+export type RefusalCode = keyof typeof REFUSALS
+
+/** One refusal: the code, why and what to do, and the facts that the client is told. */
+export interface Refusal {
+  readonly code: RefusalCode
+  /** Cause and remedy, for a person. Never holds header values other than the claim's. */
+  readonly detail: string
+  readonly task?: string
+  readonly token?: bigint
+  /** The highest token on record, where it was known. */
+  readonly highest?: bigint
+  /** Seconds, at least 1; only where `retry` is `after`. */
+  readonly retryAfterSeconds?: number
+  /** Instead of the table's status: 504 where an unknown outcome is a time-out. */
+  readonly status?: 504
+}
+
+/** Exit codes of the process (stable). */
+export const EXIT = { ok: 0, usage: 64, unavailable: 69, invariant: 70 } as const
+
+/** Ends a command: the message goes to the person at the terminal, the code to the shell. */
+export class ExitError extends Error {
+  override readonly name = 'ExitError'
+  readonly exitCode: number
+
+  constructor(exitCode: number, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.exitCode = exitCode
+  }
+}
+
+/** A promise of this program to itself was broken; nothing that it says afterwards can be trusted. */
+export class InvariantError extends ExitError {
+  constructor(message: string) {
+    super(EXIT.invariant, `broken invariant: ${message}`)
+  }
+}

@@ -1,0 +1,63 @@
+/** What the gate says when it says no: cause and remedy, in one place. */
+import type { Refusal } from '../errors.ts'
+import type { Claim, Token } from '../token.ts'
+
+const RETRY_AFTER_SECONDS = 1
+
+export function staleToken(claim: Claim, highest: Token): Refusal {
+  return {
+    ...claim,
+    code: 'stale-token',
+    highest,
+    detail:
+      'A holder with a higher token has taken over this task; nothing was sent. Stop this work: ' +
+      'the lease is lost and no retry with this token can succeed.',
+  }
+}
+
+export function tokenJump(claim: Claim, highest: Token, limit: Token): Refusal {
+  return {
+    ...claim,
+    code: 'token-jump',
+    highest,
+    detail:
+      `The token is more than ${limit} above the highest on record; nothing was sent. Check where the ` +
+      'token comes from; if the jump is right, raise maxTokenJump.',
+  }
+}
+
+export function handoverPending(claim: Claim, grace: boolean): Refusal {
+  return {
+    ...claim,
+    code: 'handover-pending',
+    highest: claim.token,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    detail: grace
+      ? 'The sidecar stopped uncleanly and a lower write may still be at work in the resource until ' +
+        'restartGrace has passed. Nothing was sent and lower tokens are already stale. Repeat the request.'
+      : 'A write with a lower token is still open. Nothing was sent and lower tokens are already stale. ' +
+        'Repeat the request.',
+  }
+}
+
+export function storeUnavailable(claim: Claim): Refusal {
+  return {
+    ...claim,
+    code: 'store-unavailable',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    detail:
+      "The task's mark could not be read or written in time; nothing was sent. Repeat the request; " +
+      "if it lasts, look at the sidecar's data directory and its disk.",
+  }
+}
+
+export function superseded(claim: Claim, highest: Token): Refusal {
+  return {
+    ...claim,
+    code: 'superseded',
+    highest,
+    detail:
+      'A holder with a higher token waited for this write longer than drainLimit, so its connection was ' +
+      'cut. Whether the resource applied it is unknown. Stop this work: the lease is lost.',
+  }
+}

@@ -1,0 +1,22 @@
+/** What `request/` makes of a request's head, before anybody asks the gate. */
+import type { Route } from '../config/config.ts'
+import type { Refusal } from '../errors.ts'
+
+/** The parts of a request's head that routing and the claim look at. */
+export interface RequestHead {
+  readonly method: string
+  /** The request target as received. */
+  readonly target: string
+  /** Names and values in turn, as received: case, order and duplicates. */
+  readonly rawHeaders: readonly string[]
+}
+
+export interface RouteMatched {
+  readonly route: Route
+  /** Whether the request needs a permit. */
+  readonly fenced: boolean
+  /** The task that the path names, on a route whose path holds `{task}`. */
+  readonly task: string | undefined
+}
+
+export type RouteResult = RouteMatched | { readonly refusal: Refusal }

@@ -1,0 +1,147 @@
+/**
+ * The mark store on SQLite, seen from the event loop: it hands work to the commit worker and never touches
+ * the disk itself.
+ */
+import { Worker } from 'node:worker_threads'
+import { EXIT, ExitError } from '../errors.ts'
+import type { Token } from '../token.ts'
+import { type Mark, type MarkStore, type StoreCounts, StoreError, type StoreOrigin } from './mark-store.ts'
+import type { FromWorker, LoadRequest, RecordRequest, ToWorker } from './messages.ts'
+import type { StoreFileOptions } from './store-file.ts'
+
+/** The worker runs as the file that this one is: TypeScript in the repository, JavaScript in the package. */
+const WORKER = new URL(
+  import.meta.url.endsWith('.ts') ? './commit-worker.ts' : './commit-worker.js',
+  import.meta.url,
+)
+
+interface Pending {
+  readonly resolve: (mark: Mark | undefined) => void
+  readonly reject: (error: Error) => void
+}
+
+/**
+ * Opens the store in its own thread. Rejects with {@link ExitError} if it can't be proved sound.
+ *
+ * @param onFatal called at most once, if a commit ends with nobody knowing what is stored: no request is
+ * answered after that, and the process has to end.
+ */
+export function openSqliteMarkStore(
+  options: StoreFileOptions,
+  onFatal: (error: ExitError) => void,
+): Promise<MarkStore> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(WORKER, { workerData: options })
+    worker.once('message', (message: FromWorker) => {
+      if (message.kind === 'open') resolve(new SqliteMarkStore(worker, message, onFatal))
+      else if (message.kind === 'refused') reject(new ExitError(message.exitCode, message.message))
+    })
+    worker.once('error', (error: Error) => {
+      reject(new ExitError(EXIT.unavailable, `the store's thread failed: ${error.message}`, { cause: error }))
+    })
+  })
+}
+
+class SqliteMarkStore implements MarkStore {
+  readonly origin: StoreOrigin
+  readonly #worker: Worker
+  readonly #onFatal: (error: ExitError) => void
+  readonly #pending = new Map<number, Pending>()
+  #nextId = 0
+  #records: RecordRequest[] = []
+  #loads: LoadRequest[] = []
+  #flushScheduled = false
+  #counts: StoreCounts
+  #state: 'open' | 'closing' | 'closed' = 'open'
+
+  constructor(
+    worker: Worker,
+    opened: { origin: StoreOrigin; counts: StoreCounts },
+    onFatal: (error: ExitError) => void,
+  ) {
+    this.#worker = worker
+    this.origin = opened.origin
+    this.#counts = opened.counts
+    this.#onFatal = onFatal
+    worker.on('message', (message: FromWorker) => this.#receive(message))
+    worker.on('error', (error: Error) => this.#fail(error.message))
+    worker.on('exit', () => this.#fail('it ended unasked'))
+  }
+
+  counts(): StoreCounts {
+    return this.#counts
+  }
+
+  async load(task: string): Promise<Mark> {
+    return (await this.#ask((id) => this.#loads.push({ id, task }))) as Mark
+  }
+
+  async record(task: string, token: Token, complete: boolean): Promise<void> {
+    await this.#ask((id) => this.#records.push({ id, task, token, complete }))
+  }
+
+  close(clean: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#flush()
+      this.#state = 'closing'
+      this.#worker.once('exit', () => resolve())
+      this.#post({ kind: 'close', clean })
+    })
+  }
+
+  #ask(enqueue: (id: number) => void): Promise<Mark | undefined> {
+    if (this.#state !== 'open') return Promise.reject(new StoreError('the store is closed'))
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++
+      this.#pending.set(id, { resolve, reject })
+      enqueue(id)
+      if (this.#flushScheduled) return
+      this.#flushScheduled = true
+      // What this turn of the event loop asks for travels in one message.
+      setImmediate(() => this.#flush())
+    })
+  }
+
+  #flush(): void {
+    this.#flushScheduled = false
+    if (this.#records.length === 0 && this.#loads.length === 0) return
+    this.#post({ kind: 'work', records: this.#records, loads: this.#loads })
+    this.#records = []
+    this.#loads = []
+  }
+
+  #post(message: ToWorker): void {
+    this.#worker.postMessage(message)
+  }
+
+  #receive(message: FromWorker): void {
+    if (message.kind === 'done') {
+      this.#counts = message.counts
+      for (const id of message.recorded) this.#take(id)?.resolve(undefined)
+      for (const { id, mark } of message.loaded) this.#take(id)?.resolve(mark)
+      for (const id of message.failed) this.#take(id)?.reject(new StoreError(message.failure))
+    } else if (message.kind === 'closed') {
+      this.#state = 'closed'
+    } else if (message.kind === 'fatal') {
+      this.#fail(message.message)
+    }
+  }
+
+  #take(id: number): Pending | undefined {
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
+    return pending
+  }
+
+  #fail(reason: string): void {
+    if (this.#state === 'closed') return
+    this.#state = 'closed'
+    this.#onFatal(
+      new ExitError(
+        EXIT.unavailable,
+        `the store's thread failed: ${reason}. What the last commit stored is unknown until the store is ` +
+          'opened anew, so the process ends; look at the disk before starting it again.',
+      ),
+    )
+  }
+}

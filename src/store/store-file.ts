@@ -1,0 +1,197 @@
+/**
+ * Making and opening the store's file. A start that cannot prove the store ends here, with a message that
+ * says what to do; it never goes on with an empty one instead.
+ */
+import fs from 'node:fs'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { EXIT, ExitError } from '../errors.ts'
+import type { Token } from '../token.ts'
+import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } from './durable-files.ts'
+import type { StoreOrigin } from './mark-store.ts'
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
+import { lockStore } from './store-lock.ts'
+
+export interface StoreFileOptions {
+  /** The data directory, absolute. */
+  readonly directory: string
+  readonly create: 'never' | 'if-missing'
+  /** Milliseconds to wait for another process to let go of the store. */
+  readonly lockWaitMs: number
+}
+
+export interface OpenStore {
+  readonly db: DatabaseSync
+  readonly origin: StoreOrigin
+  readonly floor: Token
+  close(): void
+}
+
+/**
+ * Makes a store in which every task starts at `floor`. With a floor above 0 it replaces another store, so
+ * its first start waits out `restartGrace` as after an unclean stop.
+ */
+export function initStore(directory: string, floor: Token, lockWaitMs: number): void {
+  guarded(directory, () => {
+    makeDirectory(directory)
+    requireLocalFileSystem(directory)
+    const unlock = lockStore(directory, lockWaitMs)
+    try {
+      if (fs.existsSync(path.join(directory, STORE_FILE))) {
+        throw new ExitError(
+          EXIT.unavailable,
+          `store.path: ${directory} already holds a store. Nothing was changed: a store is never replaced, ` +
+            'because that would forget its marks.',
+        )
+      }
+      createFile(directory, floor)
+    } finally {
+      unlock()
+    }
+  })
+}
+
+/** Opens the store for the one process that may write it. Throws {@link ExitError}; blocks the thread. */
+export function openStore(options: StoreFileOptions): OpenStore {
+  const { directory, create } = options
+  return guarded(directory, () => {
+    const file = path.join(directory, STORE_FILE)
+    if (create === 'if-missing') makeDirectory(directory)
+    else if (!fs.existsSync(file)) throw missing(directory)
+    requireLocalFileSystem(directory)
+    const unlock = lockStore(directory, options.lockWaitMs)
+    try {
+      const created = !fs.existsSync(file)
+      if (created && create === 'never') throw missing(directory)
+      if (created) createFile(directory, 0n)
+      return openFile(directory, created, unlock)
+    } catch (error) {
+      unlock()
+      throw error
+    }
+  })
+}
+
+function openFile(directory: string, created: boolean, unlock: () => void): OpenStore {
+  const file = path.join(directory, STORE_FILE)
+  // A clean stop leaves no WAL, so there is one only after an unclean stop.
+  const wal = `${file}-wal`
+  if (fs.existsSync(wal)) rewriteDurably(wal)
+  const db = new DatabaseSync(file)
+  try {
+    configure(db)
+    requireOurs(db, directory)
+    const readMeta = db.prepare('SELECT created_at_ms, clean_stop, floor FROM meta')
+    readMeta.setReadBigInts(true)
+    const meta = readMeta.get()
+    if (!meta) throw damaged(directory, 'its meta row is missing')
+    const unclean = meta.clean_stop === 0n
+    if (unclean) requireIntact(db, directory)
+    // Durable before anything is served: should this process die, the next start knows.
+    db.exec('UPDATE meta SET clean_stop = 0')
+    return {
+      db,
+      floor: meta.floor as bigint,
+      origin: { unclean, created, createdAtMs: Number(meta.created_at_ms) },
+      close() {
+        db.close()
+        unlock()
+      },
+    }
+  } catch (error) {
+    db.close()
+    throw error
+  }
+}
+
+/** Written under another name, fsynced and renamed: a store exists whole or not at all. */
+function createFile(directory: string, floor: Token): void {
+  const file = path.join(directory, STORE_FILE)
+  const draft = `${file}.new`
+  fs.rmSync(draft, { force: true })
+  const db = new DatabaseSync(draft)
+  try {
+    db.exec('PRAGMA synchronous = FULL')
+    db.exec(SCHEMA)
+    db.prepare('INSERT INTO meta VALUES (1, ?, 0, ?, ?)').run(Date.now(), floor === 0n ? 1 : 0, floor)
+  } finally {
+    db.close()
+  }
+  fs.renameSync(draft, file)
+  syncDirectory(directory)
+}
+
+/**
+ * Exclusive locking before WAL keeps the WAL index in this process's memory. FULL fsyncs the WAL at each
+ * commit. Checkpoints are made by the commit worker, so that their failures are seen.
+ */
+function configure(db: DatabaseSync): void {
+  db.exec(`
+    PRAGMA locking_mode = EXCLUSIVE;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA fullfsync = 1;
+    PRAGMA checkpoint_fullfsync = 1;
+    PRAGMA wal_autocheckpoint = 0;
+  `)
+}
+
+function requireOurs(db: DatabaseSync, directory: string): void {
+  const applicationId = pragma(db, 'application_id')
+  if (applicationId !== BigInt(APPLICATION_ID)) throw damaged(directory, 'it is not a fencegate store')
+  const version = pragma(db, 'user_version')
+  if (version > BigInt(SCHEMA_VERSION)) {
+    throw new ExitError(
+      EXIT.unavailable,
+      `store.path: ${directory} was written by a newer fencegate (schema ${version}, this binary knows ` +
+        `${SCHEMA_VERSION}). Run that version; this one changed nothing.`,
+    )
+  }
+}
+
+function requireIntact(db: DatabaseSync, directory: string): void {
+  const [first] = db.prepare('PRAGMA integrity_check(1)').all()
+  if (first?.integrity_check !== 'ok') throw damaged(directory, `integrity check: ${first?.integrity_check}`)
+}
+
+function pragma(db: DatabaseSync, name: string): bigint {
+  const statement = db.prepare(`PRAGMA ${name}`)
+  statement.setReadBigInts(true)
+  return statement.get()?.[name] as bigint
+}
+
+function missing(directory: string): ExitError {
+  return new ExitError(
+    EXIT.unavailable,
+    `store.path: there is no store in ${directory}, and store.create is "never". If this is a new resource, ` +
+      'make one with "fencegate init". If a store was here, its marks are lost: make one with ' +
+      '"fencegate init --floor N", N at or above every token ever granted.',
+  )
+}
+
+function damaged(directory: string, how: string): ExitError {
+  return new ExitError(
+    EXIT.unavailable,
+    `store.path: the store in ${directory} is damaged or foreign: ${how}. It was not opened. Restore a backup; ` +
+      'or move it away and make a new one with "fencegate init --floor N", N at or above every token ever granted.',
+  )
+}
+
+/** Turns what the file system and SQLite throw into an {@link ExitError} that says what to do. */
+function guarded<T>(directory: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof ExitError) throw error
+    const { code, errcode, message } = error as { code?: string; errcode?: number; message: string }
+    const primary = (errcode ?? 0) & 0xff
+    if (primary === 11 || primary === 26) throw damaged(directory, message)
+    const cause = code === 'ERR_SQLITE_ERROR' ? `SQLite error ${errcode}: ${message}` : message
+    throw new ExitError(
+      EXIT.unavailable,
+      `store.path: ${directory} can't be used: ${cause}. Check that the directory exists, that this user ` +
+        'may write in it, and that its disk has room.',
+      { cause: error },
+    )
+  }
+}

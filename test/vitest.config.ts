@@ -1,0 +1,26 @@
+import { defineConfig } from 'vitest/config'
+
+/** One project a kind of test; `npm run check` runs `unit` alone, `npm test` all of them. */
+const project = (name: string, testTimeout: number) => ({
+  test: {
+    name,
+    root: `${import.meta.dirname}/..`,
+    include: [`test/${name}/**/*.test.ts`],
+    pool: 'forks' as const,
+    testTimeout,
+    hookTimeout: testTimeout,
+  },
+})
+
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      project('unit', 10_000),
+      project('contract', 30_000),
+      project('property', 120_000),
+      project('process', 240_000),
+      project('http', 60_000),
+    ],
+  },
+})
