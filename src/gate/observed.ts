@@ -1,0 +1,69 @@
+/**
+ * Observe mode: the write is permitted at once, and the real gate decides in its shadow. The shadow records
+ * marks and finds what would have been refused; it never delays, refuses or cuts the write.
+ *
+ * Invariant: a permit that the shadow got is released when the write ends, or when the gate wants it back.
+ */
+import type { Refusal } from '../errors.ts'
+import type { Claim } from '../token.ts'
+import type { Gate } from './gate.ts'
+import type { Outcome, Permit } from './permit.ts'
+
+/**
+ * @param verdict called once, with the refusal that enforcing would have given, or `undefined`.
+ */
+export function observe(gate: Gate, claim: Claim, verdict: (refusal: Refusal | undefined) => void): Permit {
+  const permit = new ObservedPermit(claim)
+  void gate.admit(claim).then((admitted) => {
+    if ('code' in admitted) return verdict(admitted)
+    permit.adopt(admitted, verdict)
+  })
+  return permit as ObservedPermit & Permit
+}
+
+/** A permit for a write without a usable claim, on a route that only observes. */
+export function unclaimed(): Permit {
+  return new ObservedPermit({ task: '', token: 0n }) as ObservedPermit & Permit
+}
+
+class ObservedPermit {
+  readonly claim: Claim
+  begun = false
+  #ended = false
+  #shadow: Permit | undefined
+
+  constructor(claim: Claim) {
+    this.claim = claim
+  }
+
+  adopt(shadow: Permit, verdict: (refusal: Refusal | undefined) => void): void {
+    this.#shadow = shadow
+    let refusal: Refusal | undefined
+    shadow.onInterrupt((interruption) => {
+      refusal = interruption
+      this.#endShadow('unknown')
+    })
+    if (this.begun) shadow.begin()
+    if (this.#ended) this.#endShadow('answered')
+    verdict(refusal)
+  }
+
+  begin(): boolean {
+    this.begun = true
+    this.#shadow?.begin()
+    return true
+  }
+
+  onInterrupt(): void {}
+
+  release(outcome: Outcome): void {
+    this.#ended = true
+    this.#endShadow(outcome)
+  }
+
+  #endShadow(outcome: Outcome): void {
+    const shadow = this.#shadow
+    this.#shadow = undefined
+    shadow?.release(shadow.begun ? outcome : 'not-sent')
+  }
+}

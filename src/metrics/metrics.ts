@@ -1,0 +1,113 @@
+/**
+ * The metrics, by their stable names. Labels are routes, decisions and outcomes, all bounded by the
+ * configuration: never a task, a token or anything else that a client chooses.
+ */
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Where the gauges look at scrape time. */
+export interface MetricsSource {
+  openWrites(): number
+  oldestOpenWriteSeconds(): number
+  handoversPending(): number
+  tasks(): number
+  commitSequence(): number
+  storeCreatedSeconds(): number
+}
+
+/** From a cached answer on loopback to an upload of minutes. */
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+/** From an fsync on a good disk to one that is in trouble. */
+const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+export class Metrics {
+  readonly registry = new Registry()
+  readonly #decisions = this.#counter('decisions_total', 'Decisions on fenced requests', [
+    'route',
+    'decision',
+  ])
+  readonly #stale = this.#counter('stale_rejections_total', 'Writes rejected as stale', ['route'])
+  readonly #raises = this.#counter('raises_total', 'Marks raised durably', [])
+  readonly #outcomes = this.#counter('outcomes_total', 'How admitted writes ended', ['route', 'outcome'])
+  readonly #handover = this.#histogram(
+    'handover_duration_seconds',
+    'From a raise to its complete handover',
+    [],
+    SECONDS,
+  )
+  readonly #commit = this.#histogram(
+    'mark_commit_duration_seconds',
+    'From a raise to its durable mark',
+    [],
+    COMMIT_SECONDS,
+  )
+  readonly #request = this.#histogram(
+    'request_duration_seconds',
+    'From the head to the end of the answer',
+    ['route'],
+    SECONDS,
+  )
+  readonly #upstream = this.#histogram(
+    'upstream_duration_seconds',
+    "From the first byte sent to the end of the resource's answer",
+    ['route'],
+    SECONDS,
+  )
+
+  constructor(version: string, source: MetricsSource) {
+    collectDefaultMetrics({ register: this.registry })
+    const gauge = (name: string, help: string, read: () => number) =>
+      new Gauge({
+        name: `fencegate_${name}`,
+        help,
+        registers: [this.registry],
+        collect() {
+          this.set(read())
+        },
+      })
+    gauge('open_writes', 'Permits that are out', source.openWrites)
+    gauge('oldest_open_write_seconds', 'Age of the oldest permit that is out', source.oldestOpenWriteSeconds)
+    gauge('handovers_pending', 'Tasks whose new holder waits for lower writes', source.handoversPending)
+    gauge('tasks', 'Tasks with a recorded mark', source.tasks)
+    gauge('store_commit_sequence', 'Commits of marks since the store was made', source.commitSequence)
+    gauge('store_created_timestamp_seconds', 'When the store was made', source.storeCreatedSeconds)
+    new Gauge({
+      name: 'fencegate_build_info',
+      help: 'The version that runs',
+      labelNames: ['version'],
+      registers: [this.registry],
+    }).set({ version }, 1)
+  }
+
+  /** `decision`: `forwarded`, a refusal's code, or `would-` and a refusal's code under observe. */
+  decided(route: string, decision: string): void {
+    this.#decisions.inc({ route, decision })
+    if (decision === 'stale-token') this.#stale.inc({ route })
+  }
+
+  /** `upstreamMs`: since the first byte was sent; undefined if none was. */
+  ended(route: string, outcome: string, upstreamMs: number | undefined): void {
+    this.#outcomes.inc({ route, outcome })
+    if (upstreamMs !== undefined) this.#upstream.observe({ route }, upstreamMs / 1000)
+  }
+
+  requested(route: string, ms: number): void {
+    this.#request.observe({ route }, ms / 1000)
+  }
+
+  raised(ms: number): void {
+    this.#raises.inc()
+    this.#commit.observe(ms / 1000)
+  }
+
+  handedOver(ms: number): void {
+    this.#handover.observe(ms / 1000)
+  }
+
+  #counter<L extends string>(name: string, help: string, labelNames: L[]): Counter<L> {
+    return new Counter({ name: `fencegate_${name}`, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram<L extends string>(name: string, help: string, labelNames: L[], buckets: number[]): Histogram<L> {
+    return new Histogram({ name: `fencegate_${name}`, help, labelNames, buckets, registers: [this.registry] })
+  }
+}

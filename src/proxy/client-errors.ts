@@ -1,0 +1,53 @@
+/**
+ * Requests that Node's parser gives up on: too large, too slow, not HTTP. There is no request object, so the
+ * answer is written to the socket; never while another answer may be under way on it.
+ */
+
+import { STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Refusal } from '../errors.ts'
+import { type RejectionOptions, render } from './rejection.ts'
+
+export function answerClientError(
+  error: Error & { code?: string },
+  socket: Socket,
+  options: RejectionOptions,
+  busy: boolean,
+): Refusal | undefined {
+  const refusal = refusalOf(error.code)
+  // An answer that is owed to an earlier request on this connection would be taken for this one.
+  if (busy || !socket.writable || refusal === undefined) {
+    socket.destroy()
+    return undefined
+  }
+  const { status, headers, body } = render(refusal, options)
+  const fields = Object.entries({ ...headers, Connection: 'close' }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields.join('')}\r\n${body}`)
+  return refusal
+}
+
+function refusalOf(code: string | undefined): Refusal | undefined {
+  switch (code) {
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return undefined
+    case 'HPE_HEADER_OVERFLOW':
+      return {
+        code: 'head-too-large',
+        detail: 'The request line and header fields are larger than limits.headSize. Nothing was sent.',
+      }
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return {
+        code: 'head-timeout',
+        retryAfterSeconds: 1,
+        detail: 'The request head took longer than limits.headTimeout to arrive. Nothing was sent.',
+      }
+    default:
+      return {
+        code: 'malformed-request',
+        detail: `The request could not be read as HTTP/1.1 (${code ?? 'no code'}). Nothing was sent.`,
+      }
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * The data port. The handler is one ladder: request -> route -> claim -> gate -> permit -> send -> release.
+ */
+import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Logger } from 'pino'
+import type { Clock } from '../clock.ts'
+import type { Config, Route } from '../config/config.ts'
+import type { Refusal } from '../errors.ts'
+import type { Gate } from '../gate/gate.ts'
+import { observe, unclaimed } from '../gate/observed.ts'
+import type { Permit } from '../gate/permit.ts'
+import type { Metrics } from '../metrics/metrics.ts'
+import { readClaim } from '../request/claim.ts'
+import type { RouteMatched } from '../request/route-match.ts'
+import { Router } from '../request/router.ts'
+import { answerClientError } from './client-errors.ts'
+import { Exchange } from './exchange.ts'
+import { sendFenced } from './fenced-write.ts'
+import { RequestHeaders } from './headers.ts'
+import { PassThrough } from './pass-through.ts'
+import { RejectionLog } from './rejection-log.ts'
+import { type UpstreamPool, type UpstreamState, Upstreams } from './upstream.ts'
+
+export interface DataPortParts {
+  readonly config: Config
+  readonly gate: Gate
+  readonly metrics: Metrics
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+/** What a route needs at each request, made once. */
+interface RouteTools {
+  readonly upstream: UpstreamPool
+  readonly headers: RequestHeaders
+}
+
+export class DataPort {
+  readonly #parts: DataPortParts
+  readonly #router: Router
+  readonly #upstreams = new Upstreams()
+  readonly #tools = new Map<Route, RouteTools>()
+  readonly #passThrough: PassThrough
+  readonly #rejectionLog: RejectionLog
+  /** Answers owed on each client connection. */
+  readonly #owed = new Map<Socket, number>()
+  #server: Server | undefined
+  #closing = false
+
+  constructor(parts: DataPortParts) {
+    this.#parts = parts
+    const { config, log, clock } = parts
+    this.#router = new Router(config.routes)
+    this.#rejectionLog = new RejectionLog(log, clock)
+    this.#passThrough = new PassThrough(() => this.#createServer())
+    for (const route of config.routes) {
+      this.#tools.set(route, {
+        upstream: this.#upstreams.of(route.upstream),
+        headers: new RequestHeaders(route.upstream, route.forwardClaim, config.claim),
+      })
+    }
+  }
+
+  get upstreams(): UpstreamState[] {
+    return this.#upstreams.states
+  }
+
+  /** Exchanges with a client whose answer has not ended. */
+  get owed(): number {
+    return this.#owed.size
+  }
+
+  /** Binds the port; resolves to the address that was taken. */
+  async listen(): Promise<{ host: string; port: number }> {
+    const { host, port } = this.#parts.config.listen
+    const server = await this.#passThrough.ready()
+    this.#server = server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port }, resolve)
+    })
+    const address = server.address() as { address: string; port: number }
+    return { host: address.address, port: address.port }
+  }
+
+  /** Takes no new connections; those that are open close with their next answer. */
+  stopAccepting(): void {
+    this.#closing = true
+    this.#server?.close()
+    this.#server?.closeIdleConnections()
+  }
+
+  /** Cuts what is left, on both sides. */
+  async close(): Promise<void> {
+    this.#server?.closeAllConnections()
+    await this.#upstreams.destroy()
+    await this.#passThrough.close()
+    this.#rejectionLog.flush()
+  }
+
+  #createServer(): Server {
+    const { limits, revealHighest } = this.#parts.config
+    const server = http.createServer(
+      {
+        maxHeaderSize: limits.headSizeBytes,
+        headersTimeout: limits.headTimeoutMs,
+        // A body may take as long as it likes: a successor is not kept out by it longer than drainLimit.
+        requestTimeout: 0,
+        keepAliveTimeout: limits.idleTimeoutMs,
+        connectionsCheckingInterval: Math.min(1000, limits.headTimeoutMs),
+        insecureHTTPParser: false,
+        requireHostHeader: true,
+        noDelay: true,
+      },
+      (req, res) => this.#handle(req, res),
+    )
+    // Node drops header fields past this number without a word; the head's size is the limit that counts.
+    server.maxHeadersCount = 0
+    server.on('checkContinue', (req, res) => this.#handle(req, res))
+    server.on('checkExpectation', (req, res) => this.#handle(req, res))
+    server.on('clientError', (error, socket) => {
+      const busy = this.#owed.has(socket as Socket)
+      const options = { revealHighest, headers: {} }
+      const refusal = answerClientError(error, socket as Socket, options, busy)
+      if (refusal) this.#parts.log.info({ code: refusal.code }, 'request refused')
+    })
+    return server
+  }
+
+  #handle(req: IncomingMessage, res: ServerResponse): void {
+    const { socket } = req
+    this.#owed.set(socket, (this.#owed.get(socket) ?? 0) + 1)
+    if (this.#closing) res.shouldKeepAlive = false
+    res.once('close', () => {
+      const left = (this.#owed.get(socket) ?? 1) - 1
+      if (left > 0) this.#owed.set(socket, left)
+      else this.#owed.delete(socket)
+    })
+    const exchange = new Exchange(req, res, this.#parts, this.#rejectionLog)
+    const target = req.url as string
+    const head = { method: req.method as string, target, rawHeaders: req.rawHeaders }
+    const matched = this.#router.match(head)
+    if ('refusal' in matched) return exchange.refuse(matched.refusal)
+    exchange.route = matched.route
+    const unsupported = unsupportedFraming(req)
+    if (unsupported) return exchange.refuse(unsupported)
+    if (!matched.fenced) return this.#pass(exchange, target)
+    const claimed = readClaim(head, matched, this.#parts.config.claim)
+    void this.#fence(exchange, matched, claimed)
+  }
+
+  async #fence(
+    exchange: Exchange,
+    { route }: RouteMatched,
+    claimed: ReturnType<typeof readClaim>,
+  ): Promise<void> {
+    const { gate } = this.#parts
+    if (route.mode === 'observe') {
+      const permit = 'refusal' in claimed ? unclaimed() : observe(gate, claimed.claim, exchange.observed)
+      if ('refusal' in claimed) exchange.observed(claimed.refusal)
+      return this.#send(permit, exchange, route)
+    }
+    if ('refusal' in claimed) return exchange.refuse(claimed.refusal)
+    const admitted = await gate.admit(claimed.claim)
+    if ('code' in admitted) return exchange.refuse(admitted)
+    this.#send(admitted, exchange, route)
+  }
+
+  #send(permit: Permit, exchange: Exchange, route: Route): void {
+    const { upstream, headers } = this.#tools.get(route) as RouteTools
+    const { req, res } = exchange
+    sendFenced(permit, {
+      req,
+      res,
+      upstream,
+      headers: headers.of(req),
+      sent: () => exchange.sent(),
+      refuse: (refusal) => exchange.refuse(refusal),
+      ended: (outcome, refusal) => exchange.ended(permit, outcome, refusal),
+    })
+  }
+
+  #pass(exchange: Exchange, target: string): void {
+    const { upstream, headers } = this.#tools.get(exchange.route as Route) as RouteTools
+    const { req, res } = exchange
+    if (req.headers.expect !== undefined) res.writeContinue()
+    const refuse = (refusal: Refusal) => exchange.refuse(refusal)
+    this.#passThrough.handle(req, res, { upstream, target, headers: headers.of(req), refuse })
+  }
+}
+
+/** What would change its meaning on the way, so it isn't taken (RFC 9110, section 10.1.1; RFC 9112, 6.1). */
+function unsupportedFraming(req: IncomingMessage): Refusal | undefined {
+  const { expect, 'transfer-encoding': coding } = req.headers
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    return {
+      code: 'unsupported-expectation',
+      detail: 'Only Expect: 100-continue is supported. Nothing was sent.',
+    }
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return {
+      code: 'unsupported-coding',
+      detail: 'Only Transfer-Encoding: chunked is supported, once and alone. Nothing was sent.',
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,196 @@
+/**
+ * Sends one fenced write and learns its outcome. Nothing else sends one, and it can't be called without a
+ * permit.
+ *
+ * ```
+ *  queue ──▶ connected ──▶ begin() ──▶ head + body ──▶ answer ──▶ release
+ *    │           │            │             │             │
+ *    └ interrupted, client left: not-sent   └ cut, timed out, reset: unknown
+ * ```
+ *
+ * Invariants: no byte is written unless `permit.begin()` said yes in the same turn; the write goes out at
+ * most once; the permit is released when the whole answer has come and the whole body has gone, or the
+ * upstream connection is destroyed; a client that leaves after its body is complete changes nothing.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Dispatcher } from 'undici'
+import type { Refusal } from '../errors.ts'
+import type { Outcome, Permit } from '../gate/permit.ts'
+import { answerHeaders, decodeRaw, hasBody } from './headers.ts'
+import { endWhenRead } from './linger.ts'
+import { outcomeUnknown, upstreamUnreachable } from './send-failures.ts'
+import { Upload } from './upload.ts'
+import type { UpstreamPool } from './upstream.ts'
+
+export interface Write {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  readonly upstream: UpstreamPool
+  /** The fields to send. */
+  readonly headers: string[]
+  /** Called once, when the first byte is about to be written. */
+  readonly sent: () => void
+  /** Answers the client; called at most once, and only if nothing of the resource's answer was passed on. */
+  readonly refuse: (refusal: Refusal) => void
+  /** Called once, after the release. */
+  readonly ended: (outcome: Outcome, refusal: Refusal | undefined) => void
+}
+
+export function sendFenced(permit: Permit, write: Write): void {
+  new FencedWrite(permit, write).start()
+}
+
+type Controller = Dispatcher.DispatchController
+
+class FencedWrite implements Dispatcher.DispatchHandler {
+  readonly #permit: Permit
+  readonly #write: Write
+  readonly #upload: Upload | undefined
+  #controller: Controller | undefined
+  #clientGone = false
+  #ended = false
+  /** Why the write was stopped from this side. */
+  #stopped: Refusal | undefined
+  #cancelReadOn: NodeJS.Timeout | undefined
+
+  constructor(permit: Permit, write: Write) {
+    this.#permit = permit
+    this.#write = write
+    if (hasBody(write.req)) this.#upload = new Upload(write.req, () => this.#begin())
+  }
+
+  start(): void {
+    const { req, res, upstream, headers } = this.#write
+    res.once('close', this.#onClientClose)
+    this.#permit.onInterrupt((refusal) => this.#stop(refusal))
+    if (this.#ended) return
+    if (res.destroyed) {
+      this.#onClientClose()
+      return
+    }
+    try {
+      upstream.dispatch(
+        { path: req.url as string, method: req.method as string, headers, body: this.#upload as never },
+        this,
+      )
+    } catch (error) {
+      this.#fail(error as Error)
+    }
+  }
+
+  /** A connection is there, and undici writes the head next: at once, or with the body's first chunk. */
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller
+    if (this.#ended) {
+      controller.abort(new Error('the write ended while it waited for a connection'))
+      return
+    }
+    const { req, res } = this.#write
+    if (this.#upload) {
+      if (req.headers.expect !== undefined) res.writeContinue()
+    } else {
+      this.#begin()
+    }
+  }
+
+  /** The last check. It fails only after an interruption, and that has ended the write already. */
+  #begin(): boolean {
+    const begun = this.#permit.begin()
+    if (begun) this.#write.sent()
+    return begun
+  }
+
+  onResponseStart(controller: Controller, status: number, _parsed: unknown, reason?: string): void {
+    if (this.#clientGone) return
+    const { res } = this.#write
+    const headers = answerHeaders(decodeRaw(controller.rawHeaders))
+    if (status < 200) {
+      // Node 24 has no means of sending one; interim answers may be left out (RFC 9110, section 15.2).
+      if (this.#write.req.httpVersion === '1.1' && 'writeInformation' in res)
+        res.writeInformation(status, headers)
+      return
+    }
+    // What is left of the body has nowhere to go; the next request could not be told from it.
+    if (!this.#write.req.complete) headers.push('Connection', 'close')
+    res.sendDate = false
+    res.writeHead(status, reason ?? '', headers)
+    res.on('drain', this.#onClientDrain)
+  }
+
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (!this.#clientGone && !this.#write.res.write(chunk)) controller.pause()
+  }
+
+  onResponseEnd(controller: Controller): void {
+    const { req, res } = this.#write
+    if (!this.#clientGone) {
+      const trailers = decodeRaw(controller.rawTrailers)
+      if (trailers.length > 0) res.addTrailers(pairs(trailers))
+      endWhenRead(req, res)
+    }
+    // An answer that came before the end of the body: undici destroys the connection when this returns.
+    if (this.#upload && !this.#upload.ended) setImmediate(() => this.#end('answered', undefined))
+    else this.#end('answered', undefined)
+  }
+
+  onResponseError(_controller: Controller, error: Error): void {
+    this.#fail(error)
+  }
+
+  /** The exchange failed: what is known is whether bytes of it left. */
+  #fail(error: Error): void {
+    const { claim } = this.#permit
+    const { origin } = this.#write.upstream.config
+    if (!this.#permit.begun) this.#end('not-sent', this.#stopped ?? upstreamUnreachable(claim, error, origin))
+    else this.#end('unknown', this.#stopped ?? outcomeUnknown(claim, error))
+  }
+
+  /** The gate wants it to end: a permit that hasn't begun never will, one that has loses its connection. */
+  #stop(refusal: Refusal): void {
+    this.#stopped = refusal
+    if (!this.#permit.begun) this.#end('not-sent', refusal)
+    this.#controller?.abort(new Error(refusal.code))
+  }
+
+  readonly #onClientDrain = () => {
+    this.#controller?.resume()
+  }
+
+  readonly #onClientClose = () => {
+    const { req, upstream } = this.#write
+    if (this.#ended) return
+    this.#clientGone = true
+    if (!this.#permit.begun || (this.#upload && !this.#upload.ended && !req.complete)) {
+      if (!this.#permit.begun) this.#end('not-sent', undefined)
+      this.#controller?.abort(new Error('the client left'))
+      return
+    }
+    // Read on, to learn the outcome; but not for ever, if the answer never ends.
+    this.#controller?.resume()
+    this.#cancelReadOn = setTimeout(
+      () => this.#controller?.abort(new Error('the answer did not end in time')),
+      upstream.config.headersTimeoutMs + upstream.config.bodyTimeoutMs,
+    )
+  }
+
+  #end(outcome: Outcome, refusal: Refusal | undefined): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearTimeout(this.#cancelReadOn)
+    const { res, refuse, ended } = this.#write
+    res.off('close', this.#onClientClose)
+    if (refusal && !this.#clientGone) {
+      // A head that was passed on can't be taken back: cutting the connection says that the answer isn't whole.
+      if (res.headersSent) res.destroy()
+      else refuse(refusal)
+    }
+    this.#permit.release(outcome)
+    ended(outcome, refusal)
+  }
+}
+
+function pairs(raw: string[]): [string, string][] {
+  const list: [string, string][] = []
+  for (let i = 0; i < raw.length; i += 2) list.push([raw[i] as string, raw[i + 1] as string])
+  return list
+}

@@ -1,0 +1,95 @@
+/**
+ * Header fields between two hops: everything end-to-end goes on as received (order, case, duplicates), what
+ * belongs to one connection stays there (RFC 9110, section 7.6.1).
+ */
+import type { IncomingMessage } from 'node:http'
+import type { Config, Upstream } from '../config/config.ts'
+
+/** Names and values in turn. */
+export type RawHeaders = readonly string[]
+
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+])
+
+/** The field names that `Connection` fields nominate as hop-by-hop, lower case. */
+function nominated(raw: RawHeaders): Set<string> | undefined {
+  let names: Set<string> | undefined
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string
+    if (name.length !== 10 || name.toLowerCase() !== 'connection') continue
+    for (const option of (raw[i + 1] as string).split(',')) {
+      const field = option.trim().toLowerCase()
+      // Naming itself or the framing changes nothing: those are rewritten at every hop anyway.
+      if (field === '' || field === 'close' || field === 'content-length' || HOP_BY_HOP.has(field)) continue
+      names ??= new Set()
+      names.add(field)
+    }
+  }
+  return names
+}
+
+/** What the resource's answer passes on to the client. */
+export function answerHeaders(raw: RawHeaders): string[] {
+  return endToEnd(raw, HOP_BY_HOP)
+}
+
+function endToEnd(raw: RawHeaders, drop: ReadonlySet<string>): string[] {
+  const nominees = nominated(raw)
+  const kept: string[] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i] as string
+    const lower = name.toLowerCase()
+    if (drop.has(lower) || nominees?.has(lower)) continue
+    kept.push(name, raw[i + 1] as string)
+  }
+  return kept
+}
+
+/** What a request passes on to the resource, compiled once for a route. */
+export class RequestHeaders {
+  readonly #drop: ReadonlySet<string>
+  readonly #upstream: Upstream
+
+  /** Names are dropped besides the hop-by-hop ones if `forwardClaim` is false. */
+  constructor(upstream: Upstream, forwardClaim: boolean, claim: Config['claim']) {
+    const drop = new Set(HOP_BY_HOP)
+    // Expect ends here: the sidecar says 100 itself (RFC 9110, section 10.1.1).
+    drop.add('expect')
+    if (upstream.host === 'rewrite') drop.add('host')
+    if (!forwardClaim)
+      for (const name of [claim.taskHeader, claim.tokenHeader, claim.holderHeader]) drop.add(name)
+    this.#drop = drop
+    this.#upstream = upstream
+  }
+
+  /** The fields to send; `Content-Length` is among them if the client sent it. */
+  of(req: IncomingMessage): string[] {
+    const headers = endToEnd(req.rawHeaders, this.#drop)
+    const { forwardedHeaders, via } = this.#upstream
+    if (forwardedHeaders) {
+      headers.push('X-Forwarded-For', req.socket.remoteAddress ?? 'unknown')
+      headers.push('X-Forwarded-Host', req.headers.host ?? '')
+      headers.push('X-Forwarded-Proto', 'http')
+    }
+    if (via) headers.push('Via', `${req.httpVersion} fencegate`)
+    return headers
+  }
+}
+
+/** Whether the request has a body to send, by its framing (RFC 9112, section 6.3). */
+export function hasBody(req: IncomingMessage): boolean {
+  const length = req.headers['content-length']
+  return req.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0)
+}
+
+/** Header fields as undici hands them over: bytes, which are Latin-1 on the wire. */
+export function decodeRaw(raw: unknown): string[] {
+  return ((raw ?? []) as Buffer[]).map((part) => part.toString('latin1'))
+}

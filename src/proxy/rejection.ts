@@ -1,0 +1,89 @@
+/**
+ * The one renderer of refusals: RFC 9457 problem details with an RFC 9209 Proxy-Status, so that nobody takes
+ * the resource's own 412 for a fencing rejection.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { serializeItem, Token } from 'structured-headers'
+import { REFUSALS, type Refusal } from '../errors.ts'
+import { hasBody } from './headers.ts'
+import { endWhenRead } from './linger.ts'
+
+/** Up to this many bytes of an unread body are read away so that the connection stays usable. */
+const SHORT_BODY_BYTES = 64 * 1024
+
+export interface RejectionOptions {
+  readonly revealHighest: boolean
+  /** Added as they are; from the route's `refusalHeaders`. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Rendered {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+const PROXY_STATUS = new Map(
+  Object.entries(REFUSALS).map(([code, { proxyError }]) => [
+    code,
+    serializeItem(
+      new Token('fencegate'),
+      new Map<string, Token | string>([
+        ['error', new Token(proxyError)],
+        ['details', code],
+      ]),
+    ),
+  ]),
+)
+
+/** Tokens are JSON strings: a JSON number past 2^53 would be rounded by most readers. */
+export function render(refusal: Refusal, options: RejectionOptions): Rendered {
+  const { title, status, sent, retry } = REFUSALS[refusal.code]
+  const body = JSON.stringify({
+    type: `urn:fencegate:${refusal.code}`,
+    title,
+    status: refusal.status ?? status,
+    detail: refusal.detail,
+    code: refusal.code,
+    task: refusal.task,
+    token: refusal.token?.toString(),
+    highest: options.revealHighest ? refusal.highest?.toString() : undefined,
+    sent,
+    retry,
+  })
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/problem+json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'Proxy-Status': PROXY_STATUS.get(refusal.code) as string,
+    'Cache-Control': 'no-store',
+    ...options.headers,
+  }
+  if (refusal.retryAfterSeconds !== undefined) headers['Retry-After'] = String(refusal.retryAfterSeconds)
+  return { status: refusal.status ?? status, headers, body }
+}
+
+/** Answers with a refusal; the request's body need not have been read, and isn't waited for. */
+export function reject(
+  req: IncomingMessage,
+  res: ServerResponse,
+  refusal: Refusal,
+  options: RejectionOptions,
+): void {
+  const { status, headers, body } = render(refusal, options)
+  const rest = unreadBody(req)
+  if (rest !== 'none' && rest !== 'short') headers.Connection = 'close'
+  res.writeHead(status, headers)
+  res.write(body)
+  if (rest === 'long') endWhenRead(req, res)
+  else {
+    res.end()
+    req.resume()
+  }
+}
+
+/** `withheld`: the client waits for `100 Continue`, so what it sends next can't be told from a new request. */
+function unreadBody(req: IncomingMessage): 'none' | 'short' | 'withheld' | 'long' {
+  if (req.complete || !hasBody(req)) return 'none'
+  if (req.headers.expect !== undefined) return 'withheld'
+  return Number(req.headers['content-length'] ?? Infinity) <= SHORT_BODY_BYTES ? 'short' : 'long'
+}

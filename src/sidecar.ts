@@ -1,0 +1,184 @@
+/**
+ * The composition root: builds every part once, in order, and closes them in reverse. Only this file names a
+ * concrete store.
+ *
+ * ```
+ * start: admin port -> store (lock, proof) -> gate -> data port
+ * stop:  delay -> no new connections -> open writes end, or are cut at the deadline -> store -> admin port
+ * ```
+ */
+import closeWithGrace from 'close-with-grace'
+import { type Logger, pino } from 'pino'
+import { AdminPort, type Phase } from './admin/admin-port.ts'
+import { monotonicClock } from './clock.ts'
+import type { Address, Config } from './config/config.ts'
+import { describeRoutes } from './config/describe.ts'
+import { EXIT, ExitError } from './errors.ts'
+import { Gate } from './gate/gate.ts'
+import { Metrics } from './metrics/metrics.ts'
+import { DataPort } from './proxy/data-port.ts'
+import type { MarkStore } from './store/mark-store.ts'
+import { openSqliteMarkStore } from './store/sqlite-mark-store.ts'
+import { version } from './version.ts'
+
+export interface Sidecar {
+  readonly data: Address
+  readonly admin: Address
+  /** Stops as SIGTERM does. Resolves to whether no write was cut. */
+  stop(): Promise<boolean>
+}
+
+/** Starts the sidecar and stays until a signal stops it; the process then ends. Throws {@link ExitError}. */
+export async function runSidecar(config: Config, warnings: readonly string[]): Promise<number> {
+  const log = pino({ level: config.log.level, base: { version } })
+  for (const warning of warnings) log.warn(warning)
+  const sidecar = await startSidecar(config, log, (error) => {
+    log.fatal(error.message)
+    process.exit(error.exitCode)
+  })
+  log.info(
+    { data: show(sidecar.data), admin: show(sidecar.admin), routes: describeRoutes(config) },
+    'listening',
+  )
+  closeWithGrace({ delay: false, logger: false }, async ({ err, signal }) => {
+    if (err) {
+      log.fatal({ err }, 'unexpected error')
+      process.exit(err instanceof ExitError ? err.exitCode : EXIT.invariant)
+    }
+    log.info({ signal }, 'stopping')
+    const clean = await sidecar.stop()
+    log.info({ clean }, 'stopped')
+  })
+  return new Promise(() => {})
+}
+
+/**
+ * @param onFatal called if the store fails in a way that only an end of the process answers.
+ */
+export async function startSidecar(
+  config: Config,
+  log: Logger,
+  onFatal: (error: ExitError) => void,
+): Promise<Sidecar> {
+  const clock = monotonicClock
+  let phase: Phase = 'starting'
+  let store: MarkStore | undefined
+  let gate: Gate | undefined
+  let dataPort: DataPort | undefined
+
+  const metrics = new Metrics(version, {
+    openWrites: () => gate?.inFlight.size ?? 0,
+    oldestOpenWriteSeconds: () => {
+      const since = gate?.inFlight.oldestSince
+      return since === undefined ? 0 : (clock.now() - since) / 1000
+    },
+    handoversPending: () => gate?.handoversPending ?? 0,
+    tasks: () => store?.counts().tasks ?? 0,
+    commitSequence: () => store?.counts().commitSequence ?? 0,
+    storeCreatedSeconds: () => (store?.origin.createdAtMs ?? 0) / 1000,
+  })
+  const adminPort = new AdminPort(
+    () => ({
+      phase,
+      grace: gate?.inGrace ?? false,
+      store: store?.counts(),
+      upstreams: dataPort?.upstreams ?? [],
+    }),
+    () => metrics.registry,
+  )
+  const admin = await bind(config.admin.listen, 'admin.listen', () => adminPort.listen(config.admin.listen))
+  try {
+    store = await openSqliteMarkStore(
+      { directory: config.store.path, create: config.store.create, lockWaitMs: config.store.lockWaitMs },
+      onFatal,
+    )
+  } catch (error) {
+    await adminPort.close()
+    throw error
+  }
+  const openStore = store
+  announce(openStore, config, log)
+  gate = new Gate({
+    store: openStore,
+    clock,
+    handoverTimeoutMs: config.handoverTimeoutMs,
+    drainLimitMs: config.drainLimitMs,
+    graceMs: openStore.origin.unclean ? config.restartGraceMs : 0,
+    storeTimeoutMs: config.store.timeoutMs,
+    cachedTasks: config.store.cachedTasks,
+    maxTokenJump: config.claim.maxTokenJump,
+    observer: metrics,
+  })
+  const openGate = gate
+  dataPort = new DataPort({ config, gate: openGate, metrics, clock, log })
+  const openPort = dataPort
+  let data: Address
+  try {
+    data = await bind(config.listen, 'listen', () => openPort.listen())
+  } catch (error) {
+    openGate.close()
+    await openStore.close(!openStore.origin.unclean)
+    await adminPort.close()
+    throw error
+  }
+  phase = 'serving'
+
+  return {
+    data,
+    admin,
+    async stop() {
+      phase = 'stopping'
+      await elapsed(config.shutdown.delayMs)
+      openPort.stopAccepting()
+      await ended(() => openPort.owed === 0 && openGate.inFlight.size === 0, config.shutdown.deadlineMs)
+      const clean = openGate.quiet
+      await openPort.close()
+      openGate.close()
+      await openStore.close(clean)
+      await adminPort.close()
+      return clean
+    },
+  }
+}
+
+function announce(opened: MarkStore, config: Config, log: Logger): void {
+  const { origin } = opened
+  const store = { path: config.store.path, ...opened.counts() }
+  if (origin.created) {
+    log.warn({ store }, 'a new, empty store was made: if a store was here before, its marks are lost')
+  }
+  if (origin.unclean) {
+    log.warn(
+      { store, restartGraceMs: config.restartGraceMs },
+      'the last stop was unclean: handovers wait for restartGrace, current holders are served',
+    )
+  }
+}
+
+async function bind(address: Address, key: string, listen: () => Promise<Address>): Promise<Address> {
+  try {
+    return await listen()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    const why = code === 'EADDRINUSE' ? 'the port is in use' : message
+    throw new ExitError(
+      EXIT.unavailable,
+      `${key}: can't listen on ${show(address)}: ${why}. Choose another address, or stop what holds this one.`,
+      { cause: error },
+    )
+  }
+}
+
+function show({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function elapsed(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** Resolves when `done`, or after `ms` milliseconds. */
+async function ended(done: () => boolean, ms: number): Promise<void> {
+  const deadline = performance.now() + ms
+  while (!done() && performance.now() < deadline) await elapsed(20)
+}
