@@ -97,6 +97,13 @@ export const REFUSALS = {
     retry: 'after',
     proxyError: 'proxy_internal_error',
   },
+  'unsupported-method': {
+    status: 501,
+    title: 'The method is not known',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
   'unsupported-coding': {
     status: 501,
     title: 'The transfer coding is not supported',

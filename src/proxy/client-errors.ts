@@ -1,6 +1,7 @@
 /**
  * Requests that Node's parser gives up on: too large, too slow, not HTTP. There is no request object, so the
- * answer is written to the socket; never while another answer may be under way on it.
+ * answer is written to the socket. Called only for a socket that owes no other answer: this one would be
+ * taken for it.
  */
 
 import { STATUS_CODES } from 'node:http'
@@ -12,11 +13,9 @@ export function answerClientError(
   error: Error & { code?: string },
   socket: Socket,
   options: RejectionOptions,
-  busy: boolean,
 ): Refusal | undefined {
   const refusal = refusalOf(error.code)
-  // An answer that is owed to an earlier request on this connection would be taken for this one.
-  if (busy || !socket.writable || refusal === undefined) {
+  if (!socket.writable || refusal === undefined) {
     socket.destroy()
     return undefined
   }
@@ -33,6 +32,13 @@ function refusalOf(code: string | undefined): Refusal | undefined {
     case 'ECONNRESET':
     case 'EPIPE':
       return undefined
+    case 'HPE_INVALID_METHOD':
+      return {
+        code: 'unsupported-method',
+        detail:
+          'The request begins with no method that is known here. Nothing was sent. A method that HTTP ' +
+          'libraries do not know passes as the first request of a connection: repeat it on a new one.',
+      }
     case 'HPE_HEADER_OVERFLOW':
       return {
         code: 'head-too-large',

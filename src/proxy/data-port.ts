@@ -17,6 +17,7 @@ import { Router } from '../request/router.ts'
 import { answerClientError } from './client-errors.ts'
 import { Exchange } from './exchange.ts'
 import { sendFenced } from './fenced-write.ts'
+import { lookAtFirstMethod, takeMethod } from './first-method.ts'
 import { RequestHeaders } from './headers.ts'
 import { PassThrough } from './pass-through.ts'
 import { RejectionLog } from './rejection-log.ts'
@@ -43,8 +44,10 @@ export class DataPort {
   readonly #tools = new Map<Route, RouteTools>()
   readonly #passThrough: PassThrough
   readonly #rejectionLog: RejectionLog
-  /** Answers owed on each client connection. */
-  readonly #owed = new Map<Socket, number>()
+  /** Requests on each client connection whose answer has not ended. */
+  readonly #owed = new Map<Socket, Set<IncomingMessage>>()
+  /** Connections on which the parser gave up: they close once the answers before that have ended. */
+  readonly #condemned = new WeakSet<Socket>()
   #server: Server | undefined
   #closing = false
 
@@ -66,7 +69,7 @@ export class DataPort {
     return this.#upstreams.states
   }
 
-  /** Exchanges with a client whose answer has not ended. */
+  /** Client connections that wait for an answer. */
   get owed(): number {
     return this.#owed.size
   }
@@ -100,7 +103,7 @@ export class DataPort {
   }
 
   #createServer(): Server {
-    const { limits, revealHighest } = this.#parts.config
+    const { limits } = this.#parts.config
     const server = http.createServer(
       {
         maxHeaderSize: limits.headSizeBytes,
@@ -117,29 +120,19 @@ export class DataPort {
     )
     // Node drops header fields past this number without a word; the head's size is the limit that counts.
     server.maxHeadersCount = 0
+    lookAtFirstMethod(server, limits.headTimeoutMs)
     server.on('checkContinue', (req, res) => this.#handle(req, res))
     server.on('checkExpectation', (req, res) => this.#handle(req, res))
-    server.on('clientError', (error, socket) => {
-      const busy = this.#owed.has(socket as Socket)
-      const options = { revealHighest, headers: {} }
-      const refusal = answerClientError(error, socket as Socket, options, busy)
-      if (refusal) this.#parts.log.info({ code: refusal.code }, 'request refused')
-    })
+    server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket))
     return server
   }
 
   #handle(req: IncomingMessage, res: ServerResponse): void {
-    const { socket } = req
-    this.#owed.set(socket, (this.#owed.get(socket) ?? 0) + 1)
+    this.#owe(req, res)
     if (this.#closing) res.shouldKeepAlive = false
-    res.once('close', () => {
-      const left = (this.#owed.get(socket) ?? 1) - 1
-      if (left > 0) this.#owed.set(socket, left)
-      else this.#owed.delete(socket)
-    })
-    const exchange = new Exchange(req, res, this.#parts, this.#rejectionLog)
+    const exchange = new Exchange(req, res, takeMethod(req), this.#parts, this.#rejectionLog)
     const target = req.url as string
-    const head = { method: req.method as string, target, rawHeaders: req.rawHeaders }
+    const head = { method: exchange.method, target, rawHeaders: req.rawHeaders }
     const matched = this.#router.match(head)
     if ('refusal' in matched) return exchange.refuse(matched.refusal)
     exchange.route = matched.route
@@ -148,6 +141,32 @@ export class DataPort {
     if (!matched.fenced) return this.#pass(exchange, target)
     const claimed = readClaim(head, matched, this.#parts.config.claim)
     void this.#fence(exchange, matched, claimed)
+  }
+
+  #owe(req: IncomingMessage, res: ServerResponse): void {
+    const { socket } = req
+    const owed = this.#owed.get(socket) ?? new Set()
+    this.#owed.set(socket, owed.add(req))
+    res.once('close', () => {
+      owed.delete(req)
+      if (owed.size > 0) return
+      this.#owed.delete(socket)
+      if (this.#condemned.has(socket)) socket.destroySoon()
+    })
+  }
+
+  #clientError(error: Error & { code?: string }, socket: Socket): void {
+    const owed = [...(this.#owed.get(socket) ?? [])]
+    if (owed.length > 0 && owed.every((req) => req.complete)) {
+      this.#condemned.add(socket)
+    } else if (owed.length > 0) {
+      socket.destroy()
+    } else {
+      const { revealHighest } = this.#parts.config
+      const refusal = answerClientError(error, socket, { revealHighest, headers: {} })
+      if (refusal)
+        this.#parts.log.info({ code: refusal.code, client: socket.remoteAddress }, 'request refused')
+    }
   }
 
   async #fence(
@@ -173,6 +192,7 @@ export class DataPort {
     sendFenced(permit, {
       req,
       res,
+      method: exchange.method,
       upstream,
       headers: headers.of(req),
       sent: () => exchange.sent(),
@@ -186,7 +206,13 @@ export class DataPort {
     const { req, res } = exchange
     if (req.headers.expect !== undefined) res.writeContinue()
     const refuse = (refusal: Refusal) => exchange.refuse(refusal)
-    this.#passThrough.handle(req, res, { upstream, target, headers: headers.of(req), refuse })
+    this.#passThrough.handle(req, res, {
+      method: exchange.method,
+      upstream,
+      target,
+      headers: headers.of(req),
+      refuse,
+    })
   }
 }
 

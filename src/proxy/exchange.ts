@@ -13,6 +13,7 @@ let lastRequest = 0
 export class Exchange {
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  readonly method: string
   /** Undefined until one is found. */
   route: Route | undefined
   readonly #parts: DataPortParts
@@ -22,9 +23,16 @@ export class Exchange {
   /** Counted already, so that what comes after isn't another decision. */
   #decided = false
 
-  constructor(req: IncomingMessage, res: ServerResponse, parts: DataPortParts, rejectionLog: RejectionLog) {
+  constructor(
+    req: IncomingMessage,
+    res: ServerResponse,
+    method: string,
+    parts: DataPortParts,
+    rejectionLog: RejectionLog,
+  ) {
     this.req = req
     this.res = res
+    this.method = method
     this.#parts = parts
     this.#rejectionLog = rejectionLog
     this.#requestId = `${process.pid.toString(36)}-${(++lastRequest).toString(36)}`

@@ -25,6 +25,7 @@ import type { UpstreamPool } from './upstream.ts'
 export interface Write {
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  readonly method: string
   readonly upstream: UpstreamPool
   /** The fields to send. */
   readonly headers: string[]
@@ -60,7 +61,7 @@ class FencedWrite implements Dispatcher.DispatchHandler {
   }
 
   start(): void {
-    const { req, res, upstream, headers } = this.#write
+    const { req, res, method, upstream, headers } = this.#write
     res.once('close', this.#onClientClose)
     this.#permit.onInterrupt((refusal) => this.#stop(refusal))
     if (this.#ended) return
@@ -69,10 +70,7 @@ class FencedWrite implements Dispatcher.DispatchHandler {
       return
     }
     try {
-      upstream.dispatch(
-        { path: req.url as string, method: req.method as string, headers, body: this.#upload as never },
-        this,
-      )
+      upstream.dispatch({ path: req.url as string, method, headers, body: this.#upload as never }, this)
     } catch (error) {
       this.#fail(error as Error)
     }

@@ -17,6 +17,7 @@ import type { UpstreamPool } from './upstream.ts'
 /** One unfenced request, as it goes upstream. */
 export interface Passage {
   readonly upstream: UpstreamPool
+  readonly method: string
   /** The target as received. */
   readonly target: string
   readonly headers: string[]
@@ -65,6 +66,7 @@ export class PassThrough {
         onError: (reply, { error }) => {
           const passage = this.#passages.get(reply.request.raw as IncomingMessage)
           reply.hijack()
+          if (reply.raw.destroyed) return
           passage?.refuse(failure((error.cause ?? error) as Error, passage))
         },
       },
@@ -104,7 +106,7 @@ function send(
   passage.upstream
     .request({
       path: passage.target,
-      method: req.method as string,
+      method: passage.method,
       headers: passage.headers,
       body: body as never,
       signal: left.signal,
