@@ -56,7 +56,10 @@ export class DataPort {
     const { config, log, clock } = parts
     this.#router = new Router(config.routes)
     this.#rejectionLog = new RejectionLog(log, clock)
-    this.#passThrough = new PassThrough(() => this.#createServer())
+    this.#passThrough = new PassThrough(
+      () => this.#createServer(),
+      (error, socket) => this.#clientError(error, socket),
+    )
     for (const route of config.routes) {
       this.#tools.set(route, {
         upstream: this.#upstreams.of(route.upstream),
@@ -123,7 +126,6 @@ export class DataPort {
     lookAtFirstMethod(server, limits.headTimeoutMs)
     server.on('checkContinue', (req, res) => this.#handle(req, res))
     server.on('checkExpectation', (req, res) => this.#handle(req, res))
-    server.on('clientError', (error, socket) => this.#clientError(error, socket as Socket))
     return server
   }
 

@@ -5,6 +5,7 @@
  * TLS and time-outs. So it is given a constant URL to look at, and a client that sends what was received.
  */
 import { type IncomingMessage, METHODS, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import httpProxy from '@fastify/http-proxy'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Dispatcher } from 'undici'
@@ -33,7 +34,7 @@ export class PassThrough {
   readonly #fastify: FastifyInstance
   #handler: Handler | undefined
 
-  constructor(createServer: () => Server) {
+  constructor(createServer: () => Server, onClientError: (error: Error, socket: Socket) => void) {
     this.#fastify = Fastify({
       serverFactory: (handler) => {
         this.#handler = handler as Handler
@@ -41,6 +42,7 @@ export class PassThrough {
       },
       // The router sees this path only: what clients send need not be a URL that it understands.
       rewriteUrl: () => '/',
+      clientErrorHandler: onClientError,
       logger: false,
       return503OnClosing: false,
       exposeHeadRoutes: false,
