@@ -1,0 +1,63 @@
+/** The command line: which commands there are, and what becomes of their ends and failures. */
+import { Command, CommanderError } from 'commander'
+import { EXIT, ExitError } from '../errors.ts'
+import { version } from '../version.ts'
+import { addCheckConfig } from './check-config.ts'
+import { addDemo } from './demo.ts'
+import { addInit } from './init.ts'
+import { addServe } from './serve.ts'
+
+/** How a command ends. */
+export type Ends = (exitCode: number) => void
+
+const EXAMPLES = `
+Examples:
+  fencegate serve --upstream http://127.0.0.1:9200
+  fencegate check-config --config fencegate.yaml
+  fencegate init --data /var/lib/fencegate --floor 41000
+  fencegate demo
+
+Exit codes: 0 ended as asked, 64 bad usage or configuration, 69 store or port unavailable, 70 a fault of
+fencegate itself.`
+
+/** Runs the command in `args` and returns its exit code; failures are reported on stderr. */
+export async function run(args: readonly string[]): Promise<number> {
+  let exitCode: number = EXIT.ok
+  const program = makeProgram((code) => {
+    exitCode = code
+  })
+  try {
+    await program.parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Commander has written its message, or the help that was asked for.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.ok : EXIT.usage
+    return reportFailure(error)
+  }
+}
+
+/** A message for what the person at the terminal can mend, the stack for what only we can. */
+export function reportFailure(error: unknown): number {
+  if (error instanceof ExitError) {
+    process.stderr.write(`fencegate: ${error.message}\n`)
+    return error.exitCode
+  }
+  process.stderr.write(
+    `fencegate: unexpected error\n${error instanceof Error ? error.stack : String(error)}\n`,
+  )
+  return EXIT.invariant
+}
+
+function makeProgram(ends: Ends): Command {
+  const program = new Command('fencegate')
+    .description('A sidecar that forwards a write with a current fencing token, and rejects a stale one.')
+    .version(version)
+    .exitOverride()
+    .showHelpAfterError('Run it with --help for usage and examples.')
+    .addHelpText('after', EXAMPLES)
+  addServe(program, ends)
+  addInit(program, ends)
+  addCheckConfig(program, ends)
+  addDemo(program, ends)
+  return program
+}

@@ -1,0 +1,24 @@
+/** `fencegate serve`: the sidecar, until a signal stops it. */
+import type { Command } from 'commander'
+import { loadConfig } from '../config/load.ts'
+import { addConfigOptions, type ConfigOptions, sourcesOf } from './config-options.ts'
+import type { Ends } from './program.ts'
+
+const EXAMPLES = `
+Flags beat environment variables beat the file.
+
+Examples:
+  fencegate serve --upstream http://127.0.0.1:9200
+  fencegate serve --config fencegate.yaml --listen 0.0.0.0:8470
+  FENCEGATE_UPSTREAM=http://127.0.0.1:9200 fencegate serve`
+
+export function addServe(program: Command, ends: Ends): void {
+  addConfigOptions(program.command('serve'))
+    .description('Run the sidecar. SIGTERM stops it: open writes end first.')
+    .addHelpText('after', EXAMPLES)
+    .action(async (options: ConfigOptions) => {
+      const { config, warnings } = loadConfig(sourcesOf(options))
+      const { runSidecar } = await import('../sidecar.ts')
+      ends(await runSidecar(config, warnings))
+    })
+}

@@ -1,0 +1,59 @@
+/** Header names and values in the configuration: what a field may be called, hold, and be used for. */
+import { shown, ValueFault } from './faults.ts'
+
+/** Fields that end at each hop or say where a message ends (RFC 9110, section 7.6.1). */
+const HOP_OR_FRAMING = [
+  'connection',
+  'content-length',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+/** Fields of a refusal that are fencegate's own. */
+const OWN_OF_REFUSALS = ['content-encoding', 'content-type', 'date', 'proxy-status', 'retry-after']
+
+/** A field's name, in lower case. RFC 9110, section 5.1: a token. */
+function parseHeaderName(text: string): string {
+  if (/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/.test(text)) return text.toLowerCase()
+  throw new ValueFault(
+    `${shown(text)} is not the name of a header field: write letters, digits and "-", such as Fencing-Token`,
+  )
+}
+
+/** The name of a field that carries a part of the claim. */
+export function parseClaimHeader(text: string): string {
+  const name = parseHeaderName(text)
+  if (name !== 'host' && !HOP_OR_FRAMING.includes(name)) return name
+  throw new ValueFault(
+    `${shown(text)} has a meaning of its own in HTTP: name a field that only the claim uses`,
+  )
+}
+
+/** The name of a field that is added to refusals. */
+export function parseRefusalHeader(text: string): string {
+  const name = parseHeaderName(text)
+  if (HOP_OR_FRAMING.includes(name)) {
+    throw new ValueFault(`${shown(text)} governs the connection or the message's framing: remove it`)
+  }
+  if (OWN_OF_REFUSALS.includes(name)) {
+    throw new ValueFault(`${shown(text)} is set by fencegate itself on every refusal: remove it`)
+  }
+  return name
+}
+
+/** RFC 9110, section 5.5, less the bytes beyond ASCII. */
+export function parseHeaderValue(text: string): string {
+  if (/^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/.test(text)) return text
+  throw new ValueFault(
+    `${shown(text)} is not a header's value: write visible ASCII, without line breaks and without space at either end`,
+  )
+}
+
+/** How a receiver that maps `-` to `_` sees a name: two fields that agree in it are twins. */
+export function twinOf(name: string): string {
+  return name.replaceAll('_', '-')
+}

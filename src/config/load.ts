@@ -1,0 +1,74 @@
+/**
+ * File, environment and flags to one frozen {@link Config}, or one error that tells every fault.
+ *
+ * The order is the point: what the schema refuses is noted and taken out, flags and environment are put over
+ * the rest, and all of that is read, so that one run tells a person everything that is wrong.
+ */
+import path from 'node:path'
+import { EXIT, ExitError } from '../errors.ts'
+import { check, fillIn } from './check.ts'
+import type { Config, StoreConfig } from './config.ts'
+import { Faults } from './faults.ts'
+import { resolve, warningsOf } from './resolve.ts'
+import { CONFIG_VARIABLE, type Environment, type Flags, overlay, refuseUnknownVariables } from './sources.ts'
+import { readYamlFile } from './yaml-file.ts'
+
+export interface ConfigSources {
+  /** The value of `--config`. */
+  readonly file?: string | undefined
+  readonly env: Environment
+  readonly flags: Flags
+}
+
+export interface LoadedConfig {
+  readonly config: Config
+  readonly warnings: readonly string[]
+}
+
+/** All that `serve` needs. Throws {@link ExitError} with one line a fault. */
+export function loadConfig(sources: ConfigSources): LoadedConfig {
+  const config = load(sources, true)
+  return { config, warnings: warningsOf(config) }
+}
+
+/** What `init` needs: the same configuration, but nobody has to name an upstream yet. */
+export function loadStoreConfig(sources: ConfigSources): StoreConfig {
+  return load(sources, false).store
+}
+
+function load({ file, env, flags }: ConfigSources, upstreamRequired: boolean): Config {
+  const faults = new Faults()
+  refuseUnknownVariables(env, faults)
+  const configFile = file ?? env[CONFIG_VARIABLE]
+  const source = configFile === undefined ? {} : readYamlFile(configFile, faults)
+  const tree = check(source ?? {}, faults)
+  const overlaid = overlay(tree, env, flags)
+  // The default route has no settings but the defaults.
+  tree.routes = [...tree.routes, {} as (typeof tree.routes)[number]]
+  const directory = configFile === undefined ? process.cwd() : path.dirname(path.resolve(configFile))
+  const config = resolve(
+    fillIn(tree),
+    {
+      directory,
+      dataDirectory: overlaid.has('store.path') ? process.cwd() : directory,
+      // Where the file could not be read, it may well name one.
+      upstreamRequired: upstreamRequired && source !== undefined,
+    },
+    faults,
+  )
+  const lines = faults.lines(overlaid)
+  if (lines.length > 0) throw new ExitError(EXIT.usage, summary(lines, configFile))
+  return deepFreeze(config)
+}
+
+function summary(lines: readonly string[], configFile: string | undefined): string {
+  const where = configFile === undefined ? '' : ` (${configFile})`
+  const count = lines.length === 1 ? 'a fault' : `${lines.length} faults`
+  return [`the configuration${where} has ${count}:`, ...lines.map((line) => `  ${line}`)].join('\n')
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  for (const part of Object.values(value)) deepFreeze(part)
+  return Object.freeze(value)
+}

@@ -1,0 +1,95 @@
+/** The routes of a checked tree: names, what they match, and whether each can ever match. */
+import type { Route, RouteMatch, Upstream } from './config.ts'
+import { type Faults, shown } from './faults.ts'
+import { parseHeaderValue, parseRefusalHeader } from './header-fields.ts'
+import { covers, parsePathTemplate } from './path-template.ts'
+import type { RouteFile } from './schema.ts'
+import { parseMethod, parseRouteName } from './values.ts'
+
+/** The name of the route that takes what no other one matches. */
+export const DEFAULT_ROUTE = 'default'
+
+/** Settings of a route that say nothing are those of the file. */
+type ResolveUpstream = (own: RouteFile['upstream'], keyPath: string) => Upstream
+
+/** The last of `files` is the default route; an entry that the schema refused is a hole. */
+export function resolveRoutes(
+  files: readonly RouteFile[],
+  faults: Faults,
+  resolveUpstream: ResolveUpstream,
+): Route[] {
+  const routes: Route[] = []
+  const readable: Route[] = []
+  files.forEach((file, index) => {
+    const keyPath = `routes[${index}]`
+    const isDefault = index === files.length - 1
+    const route: Route = {
+      name: isDefault ? DEFAULT_ROUTE : resolveName(file.name, keyPath, routes, faults),
+      match: resolveMatch(file.match, `${keyPath}.match`, faults),
+      guard: file.guard,
+      mode: file.mode,
+      upstream: resolveUpstream(file.upstream, `${keyPath}.upstream`),
+      forwardClaim: file.forwardClaim,
+      refusalHeaders: resolveRefusalHeaders(file.refusalHeaders, `${keyPath}.refusalHeaders`, faults),
+    }
+    routes.push(route)
+    if (isDefault || faults.within(`${keyPath}.match`)) return
+    const cover = readable.find((earlier) => covers(earlier.match, route.match))
+    if (cover) {
+      faults.add(
+        keyPath,
+        `never matches, because route ${shown(cover.name)} before it takes all its requests: move it up or remove it`,
+      )
+    }
+    readable.push(route)
+  })
+  return routes
+}
+
+function resolveName(
+  text: string | undefined,
+  keyPath: string,
+  routes: readonly Route[],
+  faults: Faults,
+): string {
+  const namePath = `${keyPath}.name`
+  if (text === undefined) {
+    faults.add(namePath, 'is missing: name the route, it shows in metrics and logs')
+    return keyPath
+  }
+  const name = faults.read(namePath, keyPath, () => parseRouteName(text))
+  if (name === DEFAULT_ROUTE) {
+    faults.add(namePath, `"${DEFAULT_ROUTE}" is the last route's, which is always there: choose another name`)
+  } else if (routes.some((earlier) => earlier.name === name)) {
+    faults.add(namePath, `${shown(name)} is taken by a route before it: give each its own name`)
+  }
+  return name
+}
+
+function resolveMatch({ methods, path }: RouteFile['match'], keyPath: string, faults: Faults): RouteMatch {
+  methods?.forEach((method, index) => {
+    faults.read(`${keyPath}.methods[${index}]`, method, () => parseMethod(method))
+  })
+  return {
+    methods: methods && [...methods],
+    path: path && faults.read(`${keyPath}.path`, path, () => parsePathTemplate(path)),
+  }
+}
+
+function resolveRefusalHeaders(
+  headers: RouteFile['refusalHeaders'],
+  keyPath: string,
+  faults: Faults,
+): Readonly<Record<string, string>> {
+  const resolved = new Map<string, string>()
+  for (const [name, value] of Object.entries(headers)) {
+    const fieldPath = `${keyPath}.${name}`
+    const field = faults.read(fieldPath, name, () => parseRefusalHeader(name))
+    if (resolved.has(field)) faults.add(fieldPath, 'is given twice, in different case: remove one of them')
+    resolved.set(
+      field,
+      faults.read(fieldPath, '', () => parseHeaderValue(value)),
+    )
+  }
+  return Object.fromEntries(resolved)
+}

@@ -1,0 +1,117 @@
+/**
+ * The configuration file as one JSON Schema: its keys, what kind of value each takes, and its default.
+ *
+ * This is the only place where a key or a default stands. A default is written as one would write it in the
+ * file; `check.ts` fills it in. A `description` completes the sentence "VALUE is not ...". What a string holds
+ * (a duration, a URL) is judged by the parser that reads it, in `resolve.ts`.
+ */
+import Type, { type Static, type TProperties, type TSchema } from 'typebox'
+
+/** Unknown keys are faults everywhere. */
+const mapping = { additionalProperties: false, description: 'a mapping of keys' }
+
+/** A mapping that may be left out, because every key in it has a default or may be missing. */
+const section = <P extends TProperties>(properties: P) => Type.Object(properties, { ...mapping, default: {} })
+
+const text = (description: string, value: string) => Type.String({ description, default: value })
+const duration = (value: string) => text('a duration such as 500ms, 30s, 5m or 1h', value)
+const size = (value: string) => text('a size such as 512B, 16KiB or 1MiB', value)
+const address = (value: string) => text('an address HOST:PORT such as 127.0.0.1:8470', value)
+const headerName = (value: string) => text('the name of a header field', value)
+const flag = (value: boolean) => Type.Boolean({ description: 'true or false', default: value })
+
+const choice = <T extends string[]>(values: readonly [...T], value: T[number]) =>
+  Type.Enum(values, { description: `one of ${values.join(', ')}`, default: value })
+
+const count = (maximum: number, value: number) =>
+  Type.Integer({ minimum: 1, maximum, description: `a whole number from 1 to ${maximum}`, default: value })
+
+const token = { description: 'a token: a whole number in decimal digits' }
+
+/** Tokens are read digit by digit; as a float 9007199254740993 would lose its last digit. */
+export const TOKEN_KEYS: ReadonlySet<string> = new Set(['maxToken', 'maxTokenJump'])
+
+const upstreamKeys = {
+  /** Required, but it may come from a flag or the environment as well: `resolve.ts` asks for it. */
+  url: Type.Optional(Type.String({ description: 'a URL such as http://127.0.0.1:9200' })),
+  host: choice(['rewrite', 'preserve'], 'rewrite'),
+  connections: count(10_000, 128),
+  connectTimeout: duration('5s'),
+  headersTimeout: duration('30s'),
+  bodyTimeout: duration('60s'),
+  keepAliveTimeout: duration('4s'),
+  forwardedHeaders: flag(false),
+  via: flag(false),
+  tls: section({ ca: Type.Optional(Type.String({ description: 'the path of a PEM file' })) }),
+}
+
+/** The same keys with nothing filled in: what is left out is inherited. */
+const inheriting = <P extends TProperties>(properties: P) => {
+  const bare = Object.entries(properties).map(([key, schema]) => {
+    const { default: _, ...rest } = schema as TSchema & { default?: unknown }
+    return [key, rest]
+  })
+  return Type.Partial(Type.Object(Object.fromEntries(bare) as P), mapping)
+}
+
+const routeSchema = Type.Object(
+  {
+    /** Required; `routes.ts` asks for it, so that a route without one is checked to its end. */
+    name: Type.Optional(Type.String({ description: 'a name of 1 to 64 letters, digits, ".", "_" or "-"' })),
+    match: section({
+      methods: Type.Optional(
+        Type.Array(Type.String({ description: 'an HTTP method' }), {
+          minItems: 1,
+          uniqueItems: true,
+          description: 'a list of at least one method, each named once',
+        }),
+      ),
+      path: Type.Optional(Type.String({ description: 'a path such as /settlements/{task}/*' })),
+    }),
+    guard: choice(['none', 'fence'], 'fence'),
+    mode: choice(['enforce', 'observe'], 'enforce'),
+    upstream: Type.Optional(inheriting(upstreamKeys)),
+    forwardClaim: flag(true),
+    refusalHeaders: Type.Record(Type.String(), Type.String({ description: 'text: put it in quotes' }), {
+      description: 'a mapping of header names to text',
+      default: {},
+    }),
+  },
+  mapping,
+)
+
+export const configSchema = Type.Object(
+  {
+    listen: address('127.0.0.1:8470'),
+    admin: section({ listen: address('127.0.0.1:8471') }),
+    upstream: section(upstreamKeys),
+    store: section({
+      path: text('the path of a directory', './data'),
+      create: choice(['if-missing', 'never'], 'if-missing'),
+      lockWait: duration('10s'),
+      timeout: duration('2s'),
+      cachedTasks: count(10_000_000, 100_000),
+    }),
+    claim: section({
+      taskHeader: headerName('fencing-task'),
+      tokenHeader: headerName('fencing-token'),
+      holderHeader: headerName('fencing-holder'),
+      maxToken: Type.String({ ...token, default: '9223372036854775807' }),
+      maxTokenJump: Type.Optional(Type.String(token)),
+    }),
+    handoverTimeout: duration('10s'),
+    drainLimit: duration('60s'),
+    restartGrace: duration('30s'),
+    revealHighest: flag(true),
+    limits: section({ headSize: size('16KiB'), headTimeout: duration('10s'), idleTimeout: duration('75s') }),
+    shutdown: section({ delay: duration('3s'), deadline: duration('25s') }),
+    log: section({ level: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info') }),
+    routes: Type.Array(routeSchema, { description: 'a list of routes', default: [] }),
+  },
+  mapping,
+)
+
+/** A file that has passed `check.ts`: the kinds are right and the defaults filled in. */
+export type ConfigFile = Static<typeof configSchema>
+export type UpstreamFile = ConfigFile['upstream']
+export type RouteFile = ConfigFile['routes'][number]

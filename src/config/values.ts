@@ -1,0 +1,91 @@
+/**
+ * The spellings of single values: durations, sizes, tokens, names, header fields. Each parser returns the
+ * value or throws a {@link ValueFault} that says what to write instead.
+ */
+import { MAX_TOKEN, parseToken, type Token } from '../token.ts'
+import { shown, ValueFault } from './faults.ts'
+
+const DURATION_UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
+/** Well under 2^31 ms, from where on a timer of Node fires at once. */
+const MAX_DURATION_MS = 24 * DURATION_UNITS.h
+
+/** Milliseconds. `zero` says whether `0s` is one. */
+export function parseDuration(text: string, zero: 'zero' | 'above-zero' = 'above-zero'): number {
+  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h)$/.exec(text) ?? []
+  if (digits === undefined) {
+    throw new ValueFault(
+      `${shown(text)} is not a duration: write a whole number and ms, s, m or h, such as 500ms, 30s or 5m`,
+    )
+  }
+  const ms = Number(digits) * DURATION_UNITS[unit as keyof typeof DURATION_UNITS]
+  if (ms > MAX_DURATION_MS) throw new ValueFault(`${text} is too long: write at most 24h`)
+  if (ms === 0 && zero === 'above-zero') throw new ValueFault(`${text} is too short: write at least 1ms`)
+  return ms
+}
+
+/** The shortest spelling that {@link parseDuration} reads back. */
+export function formatDuration(ms: number): string {
+  if (ms === 0) return '0s'
+  const unit = (['h', 'm', 's'] as const).find((unit) => ms % DURATION_UNITS[unit] === 0) ?? 'ms'
+  return `${ms / DURATION_UNITS[unit]}${unit}`
+}
+
+const SIZE_UNITS = { B: 1, KiB: 1024, MiB: 1024 * 1024 } as const
+
+/** Bytes, from `minimum` to `maximum`. */
+export function parseSize(text: string, minimum: number, maximum: number): number {
+  const [, digits, unit] = /^(\d{1,9})(B|KiB|MiB)$/.exec(text) ?? []
+  if (digits === undefined) {
+    throw new ValueFault(
+      `${shown(text)} is not a size: write a whole number and B, KiB or MiB, such as 512B, 16KiB or 1MiB`,
+    )
+  }
+  const bytes = Number(digits) * SIZE_UNITS[unit as keyof typeof SIZE_UNITS]
+  if (bytes >= minimum && bytes <= maximum) return bytes
+  throw new ValueFault(`${text} is out of range: write ${formatSize(minimum)} to ${formatSize(maximum)}`)
+}
+
+/** The shortest spelling that {@link parseSize} reads back. */
+export function formatSize(bytes: number): string {
+  const unit = (['MiB', 'KiB'] as const).find((unit) => bytes % SIZE_UNITS[unit] === 0) ?? 'B'
+  return `${bytes / SIZE_UNITS[unit]}${unit}`
+}
+
+export function parseTokenValue(text: string): Token {
+  const token = parseToken(text)
+  if (token !== undefined) return token
+  throw new ValueFault(
+    `${shown(text)} is not a token: write 1 to ${MAX_TOKEN} in decimal digits, without sign or leading zero`,
+  )
+}
+
+/** What every task starts at: a token, or 0 for "no token was ever granted". */
+export function parseFloor(text: string): Token {
+  const floor = text === '0' ? 0n : parseToken(text)
+  if (floor !== undefined) return floor
+  throw new ValueFault(
+    `${shown(text)} is not a floor: write 0 to ${MAX_TOKEN} in decimal digits, without sign or leading zero`,
+  )
+}
+
+export function parseRouteName(text: string): string {
+  if (/^[A-Za-z0-9._-]{1,64}$/.test(text)) return text
+  throw new ValueFault(`${shown(text)} is not a route's name: write 1 to 64 letters, digits, ".", "_" or "-"`)
+}
+
+/** RFC 9110, section 9.1: a token, case-sensitive. */
+export function parseMethod(text: string): string {
+  if (/^[A-Z0-9!#$%&'*+.^_`|~-]+$/.test(text)) return text
+  const upper = text.toUpperCase()
+  if (/^[A-Z0-9!#$%&'*+.^_`|~-]+$/.test(upper)) {
+    throw new ValueFault(`${shown(text)} would match nothing: methods are case-sensitive, write ${upper}`)
+  }
+  throw new ValueFault(`${shown(text)} is not an HTTP method: write one such as POST, in upper case`)
+}
+
+/** A path in the file system, as written. */
+export function parseFilePath(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  if (text !== '' && !/[\x00-\x1f\x7f]/.test(text)) return text
+  throw new ValueFault(`${shown(text)} is not a path: write one without control characters, such as ./data`)
+}
