@@ -222,8 +222,9 @@ export class Gate {
 
   /** The successor has waited for `drainLimit`: whoever is still open is cut off. */
   #sever(task: TaskState): void {
+    task.cancelDrainLimit = undefined
     const highest = task.mark?.token
-    if (highest === undefined) return
+    if (highest === undefined) return // Reading it back starts the limit anew.
     for (const permit of task.inFlight.below(highest)) permit.interrupt(superseded(permit.claim, highest))
   }
 

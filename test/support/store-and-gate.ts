@@ -1,0 +1,116 @@
+/** A gate on a store in memory and a virtual clock, for tests that tell one story each. */
+import assert from 'node:assert/strict'
+import type { Refusal } from '../../src/errors.ts'
+import { Gate, type GateOptions } from '../../src/gate/gate.ts'
+import type { Permit } from '../../src/gate/permit.ts'
+import type { Token } from '../../src/token.ts'
+import { type Fate, MemoryDisk, MemoryMarkStore, type StoredMark } from './memory-mark-store.ts'
+import { settled, VirtualClock } from './virtual-clock.ts'
+
+export const HANDOVER_TIMEOUT_MS = 1_000
+export const DRAIN_LIMIT_MS = 3_000
+export const GRACE_MS = 5_000
+export const STORE_TIMEOUT_MS = 400
+
+interface RigOptions extends Partial<Omit<GateOptions, 'store' | 'clock' | 'observer'>> {
+  readonly marks?: Readonly<Record<string, StoredMark>>
+  readonly floor?: Token
+}
+
+/** A request, and what became of it so far. */
+export interface Asked {
+  answer: Permit | Refusal | undefined
+}
+
+export class GateRig {
+  readonly clock = new VirtualClock()
+  readonly disk: MemoryDisk
+  readonly store: MemoryMarkStore
+  readonly gate: Gate
+  /** Milliseconds of each raise and handover, as told to the observer. */
+  readonly raisedMs: number[] = []
+  readonly handedOverMs: number[] = []
+
+  constructor({ marks = {}, floor = 0n, ...options }: RigOptions = {}) {
+    this.disk = new MemoryDisk(floor)
+    for (const [task, mark] of Object.entries(marks)) this.disk.marks.set(task, mark)
+    this.store = new MemoryMarkStore(this.disk)
+    this.gate = new Gate({
+      handoverTimeoutMs: HANDOVER_TIMEOUT_MS,
+      drainLimitMs: DRAIN_LIMIT_MS,
+      graceMs: 0,
+      storeTimeoutMs: STORE_TIMEOUT_MS,
+      cachedTasks: 10,
+      maxTokenJump: undefined,
+      ...options,
+      store: this.store,
+      clock: this.clock,
+      observer: {
+        raised: (ms) => this.raisedMs.push(ms),
+        handedOver: (ms) => this.handedOverMs.push(ms),
+      },
+    })
+  }
+
+  /** A request enters the gate; nothing is served yet. */
+  ask(token: Token, task = 'k'): Asked {
+    const asked: Asked = { answer: undefined }
+    this.gate.admit({ task, token }).then((answer) => {
+      asked.answer = answer
+    })
+    return asked
+  }
+
+  /** Ends what the store has pending, and lets what follows from that run. */
+  async serve(fate: Fate = 'done'): Promise<void> {
+    await settled()
+    this.store.serveAll(fate)
+    await settled()
+  }
+
+  /** Serves the store until it has nothing to do. */
+  async serveAll(): Promise<void> {
+    do await this.serve()
+    while (this.store.pending.length > 0)
+  }
+
+  /** Asks and serves until there is an answer, which has to be a permit. */
+  async permit(token: Token, task = 'k'): Promise<Permit> {
+    const asked = this.ask(token, task)
+    await this.serveAll()
+    return permitOf(asked)
+  }
+
+  /** Asks and serves until there is an answer, which has to be a refusal. */
+  async refusal(token: Token, task = 'k'): Promise<Refusal> {
+    const asked = this.ask(token, task)
+    await this.serveAll()
+    return refusalOf(asked)
+  }
+
+  /** Asks, serves, begins: a write at work in the resource. */
+  async begun(token: Token, task = 'k'): Promise<Permit> {
+    const permit = await this.permit(token, task)
+    assert.equal(permit.begin(), true)
+    return permit
+  }
+
+  /** What is pending at the store, as text: `load`, `record 9`, `record 9 complete`. */
+  get pending(): string[] {
+    return this.store.pending.map(({ record }) =>
+      record ? `record ${record.token}${record.complete ? ' complete' : ''}` : 'load',
+    )
+  }
+}
+
+export function permitOf({ answer }: Asked): Permit {
+  assert.ok(answer, 'no answer yet')
+  assert.ok(!('code' in answer), `refused: ${'code' in answer && answer.code}`)
+  return answer
+}
+
+export function refusalOf({ answer }: Asked): Refusal {
+  assert.ok(answer, 'no answer yet')
+  assert.ok('code' in answer, 'not refused')
+  return answer
+}
