@@ -66,8 +66,8 @@ describe('the demo, with real processes', () => {
   })
 
   test('prints a timeline of at most 100 columns, without escape codes where it is no terminal', async () => {
-    const { exitCode, stdout } = await finish(startDemo())
-    expect(exitCode).toBe(0)
+    const { exitCode, stdout, stderr } = await finish(startDemo())
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
     expect(stdout).not.toContain('\u001b')
     expect(stdout.split('\n').filter((line) => line.length > 100)).toEqual([])
     expect(stdout).toContain('TWO CONFLICTING EXPORTS')
@@ -189,8 +189,15 @@ interface Document {
 
 function startDemo(...args: string[]): ChildProcess {
   return spawn(process.execPath, [MAIN, 'demo', ...args], {
-    // Settings for another sidecar, which must not reach the demo's; and a place to look for what it leaves.
-    env: { ...process.env, TMPDIR: directory, FENCEGATE_UPSTREAM: 'http://127.0.0.1:1', FORCE_COLOR: '1' },
+    env: {
+      ...process.env,
+      // Where what it leaves behind is looked for.
+      TMPDIR: directory,
+      // A setting for another sidecar, which must not reach the demo's.
+      FENCEGATE_UPSTREAM: 'http://127.0.0.1:1',
+      FORCE_COLOR: '1',
+      NO_COLOR: undefined,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
 }
