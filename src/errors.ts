@@ -62,6 +62,13 @@ export const REFUSALS = {
     retry: 'after',
     proxyError: 'http_request_error',
   },
+  'token-conflict': {
+    status: 409,
+    title: 'Another holder has used this fencing token',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_denied',
+  },
   'stale-token': {
     status: 412,
     title: 'A higher fencing token is on record',
@@ -75,6 +82,13 @@ export const REFUSALS = {
     sent: 'no',
     retry: 'never',
     proxyError: 'http_request_error',
+  },
+  'task-frozen': {
+    status: 423,
+    title: 'The task is frozen',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'http_request_denied',
   },
   'token-required': {
     status: 428,
@@ -139,6 +153,13 @@ export const REFUSALS = {
     retry: 'after',
     proxyError: 'http_request_denied',
   },
+  'handover-held': {
+    status: 503,
+    title: 'The outcome of a lower write is unresolved',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'http_request_denied',
+  },
   'store-unavailable': {
     status: 503,
     title: 'The mark cannot be read or written',
@@ -159,6 +180,8 @@ export interface Refusal {
   readonly token?: bigint
   /** The highest token on record, where it was known. */
   readonly highest?: bigint
+  /** Ids of the unresolved writes that keep this one out. */
+  readonly held?: readonly string[]
   /** Seconds, at least 1; only where `retry` is `after`. */
   readonly retryAfterSeconds?: number
   /** Instead of the table's status: 504 where an unknown outcome is a time-out. */

@@ -16,6 +16,8 @@ export interface Claim {
   /** What the lease is on: 1 to 256 visible ASCII characters. */
   readonly task: string
   readonly token: Token
+  /** Who holds the token, if the request says so: two holders of one token can be told apart by it. */
+  readonly holder?: string
 }
 
 const CANONICAL = /^[1-9][0-9]{0,18}$/

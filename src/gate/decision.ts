@@ -2,12 +2,12 @@
  * The safety decision: one pure function over plain values (DESIGN: "the decision"). Time, I/O, waiting and
  * HTTP stay outside.
  */
-import type { Mark } from '../store/mark-store.ts'
-import type { Token } from '../token.ts'
+import type { TaskRecord } from '../store/mark-store.ts'
+import type { Claim, Token } from '../token.ts'
 
 /** All that the decision looks at. */
 export interface View {
-  readonly mark: Mark
+  readonly record: TaskRecord
   /** Whether a write with a token below the mark may still be open: one is, or grace is running. */
   readonly lowerOpen: boolean
   /** How far above a recorded mark a token may be; `undefined`: any distance. */
@@ -17,25 +17,34 @@ export interface View {
 export type Decision =
   /** The write may be sent now. */
   | 'permit'
+  /** An operator has stopped all writes of the task. */
+  | 'task-frozen'
   /** Below the mark: its holder has lost the lease. */
   | 'stale-token'
   /** Too far above the mark: a poisoned or foreign token. */
   | 'token-jump'
+  /** The mark's own token, from another holder than the first that named itself. */
+  | 'token-conflict'
   /** Above the mark: record it, then decide again. */
   | 'raise'
+  /** The mark's own token, from the first holder that names itself: record that, then decide again. */
+  | 'name'
   /** The mark's own token, but a lower write is open: wait, then decide again. */
   | 'drain'
   /** The mark's own token and nothing lower is open: record that, then decide again. */
   | 'settle'
+  /** The outcome of a lower write is unknown, and its route keeps later holders out until it is resolved. */
+  | 'handover-held'
 
-export function decide(view: View, token: Token): Decision {
-  const { mark } = view
+export function decide({ record, lowerOpen, maxTokenJump }: View, { token, holder }: Claim): Decision {
+  const { mark, frozen, held } = record
+  if (frozen) return 'task-frozen'
   if (token < mark.token) return 'stale-token'
   if (token > mark.token) {
-    const jump = view.maxTokenJump
-    if (jump !== undefined && mark.recorded && token - mark.token > jump) return 'token-jump'
-    return 'raise'
+    const measured = maxTokenJump !== undefined && mark.recorded
+    return measured && token - mark.token > maxTokenJump ? 'token-jump' : 'raise'
   }
-  if (mark.complete) return 'permit'
-  return view.lowerOpen ? 'drain' : 'settle'
+  if (holder !== undefined && holder !== mark.holder) return mark.holder === undefined ? 'name' : 'token-conflict'
+  if (!mark.complete) return lowerOpen ? 'drain' : 'settle'
+  return held.some((write) => write.token < token) ? 'handover-held' : 'permit'
 }

@@ -7,12 +7,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
-import type { Mark, MarkStore } from '../store/mark-store.ts'
+import { type Change, type Mark, type MarkStore, StoreError, type TaskRecord } from '../store/mark-store.ts'
 import type { Claim, Token } from '../token.ts'
+import { Admission, type Ending } from './admission.ts'
 import { decide } from './decision.ts'
+import { Endings } from './endings.ts'
 import { AllInFlight } from './in-flight.ts'
 import { HeldPermit, type Permit } from './permit.ts'
-import { handoverPending, staleToken, storeUnavailable, superseded, tokenJump } from './refusals.ts'
+import * as refuse from './refusals.ts'
 import { within } from './signal.ts'
 import { type OperationResult, TaskState } from './task-state.ts'
 
@@ -27,7 +29,7 @@ export interface GateOptions {
   readonly graceMs: number
   /** Milliseconds for which a request waits for the store before it is told `store-unavailable`. */
   readonly storeTimeoutMs: number
-  /** Marks of idle tasks kept in memory, at most. */
+  /** States of idle tasks kept in memory, at most. */
   readonly cachedTasks: number
   readonly maxTokenJump: Token | undefined
   readonly observer: GateObserver
@@ -41,20 +43,28 @@ export interface GateObserver {
   handedOver(ms: number): void
 }
 
+/** What an operator's act does to a task: the changes to commit, and the task's state after them. */
+export interface Effect {
+  readonly changes: readonly Change[]
+  readonly after: TaskRecord
+}
+
 export class Gate {
   readonly inFlight = new AllInFlight()
   readonly #options: GateOptions
   readonly #store: MarkStore
   readonly #clock: Clock
+  readonly #endings: Endings
   readonly #active = new Map<string, TaskState>()
-  readonly #idleMarks: LRUCache<string, Mark>
+  readonly #idle: LRUCache<string, TaskRecord>
   #cancelGrace: (() => void) | undefined
 
   constructor(options: GateOptions) {
     this.#options = options
     this.#store = options.store
     this.#clock = options.clock
-    this.#idleMarks = new LRUCache({ max: options.cachedTasks })
+    this.#endings = new Endings(options.store, options.clock)
+    this.#idle = new LRUCache({ max: options.cachedTasks })
     if (options.graceMs > 0) this.#cancelGrace = this.#clock.after(options.graceMs, () => this.#endGrace())
   }
 
@@ -63,11 +73,11 @@ export class Gate {
     return this.#cancelGrace !== undefined
   }
 
-  /** Tasks whose new holder has to wait. */
+  /** Tasks whose new holder has to wait for lower writes. */
   get handoversPending(): number {
     let pending = 0
-    for (const { mark, lowerOpen } of this.#active.values()) {
-      if (mark?.recorded && !mark.complete && (lowerOpen || this.inGrace)) pending++
+    for (const { record, lowerOpen } of this.#active.values()) {
+      if (record?.mark.recorded && !record.mark.complete && (lowerOpen || this.inGrace)) pending++
     }
     return pending
   }
@@ -81,125 +91,233 @@ export class Gate {
    * Asks for the right to send one write. Resolves when the write may be sent or is refused, at the latest
    * after the store and handover time-outs; never rejects for want of a store.
    */
-  async admit(claim: Claim): Promise<Permit | Refusal> {
-    const task = this.#enter(claim.task)
+  async admit(admission: Admission): Promise<Permit | Refusal> {
+    const task = this.#enter(admission.claim.task)
     try {
-      return await this.#admitTo(task, claim)
+      const admitted = await this.#admitTo(task, admission)
+      if ('code' in admitted && admission.intended) this.#forget(admission)
+      return admitted
     } finally {
-      task.requests--
-      this.#leaveIfIdle(task)
+      this.#leave(task)
     }
   }
 
-  /** Stops the timers. Permits that are still out may be released later. */
-  close(): void {
-    this.#cancelGrace?.()
-    for (const task of this.#active.values()) task.cancelDrainLimit?.()
+  /** Raises and hands over without a write: `undefined` once the claim's token is the one that passes. */
+  async announce(claim: Claim): Promise<Refusal | undefined> {
+    const admitted = await this.admit(new Admission(claim))
+    if ('code' in admitted) return admitted
+    admitted.release({ outcome: 'not-sent' })
+    return undefined
   }
 
-  async #admitTo(task: TaskState, claim: Claim): Promise<Permit | Refusal> {
+  /**
+   * An operator's act on one task, serialised with everything else that happens to it. `effect` sees the
+   * task's committed state. Resolves to the writes that are open once the act is durable.
+   *
+   * Throws {@link StoreError} if the state can't be read or the act not be made durable in time, and what
+   * `effect` throws.
+   */
+  async operate(name: string, effect: (record: TaskRecord, lowerOpen: (token: Token) => boolean) => Effect) {
+    const task = this.#enter(name)
+    try {
+      for (let acted = false; !acted; ) {
+        // What others had under way may fail; that is theirs to hear.
+        if (task.operation) await this.#inTime(task.operation.then(() => 'done'))
+        else if (!task.record) await this.#inTime(this.#load(task))
+        else acted = (await this.#inTime(this.#act(task, task.record, effect))) === 'done'
+      }
+      return task.inFlight.all.map(({ admission, since }) => ({ admission, ageMs: this.#clock.now() - since }))
+    } finally {
+      this.#leave(task)
+    }
+  }
+
+  /** Stops the timers and waits until the endings reported so far are on record. */
+  async close(): Promise<void> {
+    this.#cancelGrace?.()
+    for (const task of this.#active.values()) task.cancelDrainLimit?.()
+    await this.#endings.close()
+  }
+
+  async #admitTo(task: TaskState, admission: Admission): Promise<Permit | Refusal> {
     const { handoverTimeoutMs, storeTimeoutMs, maxTokenJump } = this.#options
+    const { claim } = admission
     const handoverDeadline = this.#clock.now() + handoverTimeoutMs
     for (;;) {
-      // Invariant 1: nothing is decided against a mark that is being loaded or replaced.
+      // Invariant 1: nothing is decided against a state that is being loaded or replaced.
       if (task.operation) {
         const result = await within(this.#clock, storeTimeoutMs, task.operation)
-        if (result === undefined) return storeUnavailable(claim)
-        if (result !== 'done' && claim.token >= result.from) return storeUnavailable(claim)
+        if (result === undefined) return refuse.storeUnavailable(claim)
+        if (result !== 'done' && claim.token >= result.from) return refuse.storeUnavailable(claim)
         continue
       }
-      const mark = task.mark
-      if (!mark) {
+      const record = task.record
+      if (!record) {
         this.#load(task)
         continue
       }
-      switch (decide({ mark, lowerOpen: task.lowerOpen || this.inGrace, maxTokenJump }, claim.token)) {
+      const { mark } = record
+      switch (decide({ record, lowerOpen: task.lowerOpen || this.inGrace, maxTokenJump }, claim)) {
         case 'permit':
-          return this.#permit(task, claim)
+          return this.#permit(task, admission)
+        case 'task-frozen':
+          return refuse.taskFrozen(claim)
         case 'stale-token':
-          return staleToken(claim, mark.token)
+          return refuse.staleToken(claim, mark.token)
         case 'token-jump':
-          return tokenJump(claim, mark.token, maxTokenJump as Token)
+          return refuse.tokenJump(claim, mark.token, maxTokenJump as Token)
+        case 'token-conflict':
+          return refuse.tokenConflict(claim)
+        case 'handover-held':
+          return refuse.handoverHeld(claim, record.held)
         case 'settle':
-          this.#settle(task, mark)
+          this.#amend(task, record, { ...mark, complete: true })
+          continue
+        case 'name':
+          this.#amend(task, record, { ...mark, holder: claim.holder })
           continue
         case 'raise':
-          if (claim.token > task.wanted) task.wanted = claim.token
+          if (claim.token > (task.wanted?.claim.token ?? 0n)) task.wanted = admission
           // One turn of the microtask queue: all that waited for the same commit add their tokens first.
           await null
-          if (!task.operation && task.wanted > 0n) this.#raise(task)
+          if (!task.operation && task.record && task.wanted) this.#raise(task, task.record, task.wanted)
           continue
         case 'drain': {
           const left = handoverDeadline - this.#clock.now()
-          if (left <= 0) return handoverPending(claim, !task.lowerOpen)
+          if (left <= 0) return refuse.handoverPending(claim, !task.lowerOpen)
           await task.changed.wait(this.#clock, left)
         }
       }
     }
   }
 
-  #permit(task: TaskState, claim: Claim): Permit {
-    const permit = new HeldPermit(this, claim, this.#clock.now())
+  async #permit(task: TaskState, admission: Admission): Promise<Permit | Refusal> {
+    const permit = new HeldPermit(this, admission, this.#clock.now())
     task.inFlight.add(permit)
+    if (admission.rule.intent && !admission.intended) {
+      const intend = this.#store.commit([{ kind: 'intent', write: admission.record }]).then(() => true)
+      // Late or failed, the intent is taken back by the release.
+      admission.intended = true
+      const durable = await within(this.#clock, this.#options.storeTimeoutMs, intend).catch(() => false)
+      if (!durable || permit.interruption) {
+        permit.release({ outcome: 'not-sent' })
+        admission.intended = false
+        return permit.interruption ?? refuse.storeUnavailable(admission.claim)
+      }
+    }
     return permit as HeldPermit & Permit
   }
 
-  /** Called by a permit at its release. */
-  released(permit: HeldPermit): void {
+  /** Called by a permit at its release. Invariant 4: it stays open until its ending is durable. */
+  released(permit: HeldPermit, ending: Ending): void {
+    const { admission } = permit
+    if (ending.outcome === 'unknown') {
+      const { reason, bytesSent } = ending
+      const end = { reason, bytesSent, endedAtMs: Date.now() }
+      const write = admission.record
+      this.#endings.record({ kind: 'unknown', write, end }, () => {
+        if (admission.rule.holds) this.#active.get(write.task)?.hold({ id: write.id, token: write.token })
+        this.#closed(permit)
+      })
+    } else if (admission.intended) {
+      this.#endings.record({ kind: 'ended', id: admission.id }, () => this.#closed(permit))
+    } else {
+      this.#closed(permit)
+    }
+  }
+
+  #closed(permit: HeldPermit): void {
     const task = this.#active.get(permit.claim.task)
     if (!task) return // It was revoked, and the task has gone idle since.
     task.inFlight.delete(permit)
-    if (task.mark && !task.operation) this.#advanceHandover(task, task.mark)
+    if (task.record && !task.operation) this.#advanceHandover(task, task.record)
     this.#leaveIfIdle(task)
   }
 
-  #load(task: TaskState): void {
-    this.#run(task, 0n, () => this.#store.load(task.name))
+  /** An intent whose write was never permitted. */
+  #forget(admission: Admission): void {
+    this.#endings.record({ kind: 'ended', id: admission.id }, () => {})
   }
 
-  #raise(task: TaskState): void {
-    const token = task.wanted
-    const above = task.mark?.token ?? 0n
+  #load(task: TaskState): Promise<OperationResult> {
+    return this.#run(task, 0n, () => this.#store.load(task.name))
+  }
+
+  #raise(task: TaskState, record: TaskRecord, admission: Admission): void {
+    const { token, holder } = admission.claim
     const submitted = this.#clock.now()
-    // Invariant 5. While this commits nothing lower is permitted, so the answer can't change from yes to no.
-    const complete = !task.inFlight.hasBelow(token) && !this.inGrace
-    this.#run(task, above + 1n, async () => {
-      await this.#store.record(task.name, token, complete)
+    const mark = { token, complete: this.#noneBelow(task, token), recorded: true, holder }
+    const changes: Change[] = [markChange(task.name, mark)]
+    // With nothing to wait for, the first write's intent needs no commit of its own.
+    const intend = admission.rule.intent && mark.complete && record.held.length === 0 && !admission.intended
+    if (intend) changes.push({ kind: 'intent', write: admission.record })
+    this.#run(task, record.mark.token + 1n, async () => {
+      await this.#store.commit(changes)
+      if (intend) admission.intended = true
       this.#options.observer.raised(this.#clock.now() - submitted)
       task.handoverSince = submitted
-      return { token, complete, recorded: true }
+      return { ...record, mark }
     })
   }
 
-  #settle(task: TaskState, mark: Mark): void {
+  /** Invariant 5. While a raise commits nothing lower is permitted: the answer can't turn from yes to no. */
+  #noneBelow(task: TaskState, token: Token): boolean {
+    return !task.inFlight.hasBelow(token) && !this.inGrace
+  }
+
+  #amend(task: TaskState, record: TaskRecord, mark: Mark): void {
     this.#run(task, mark.token, async () => {
-      await this.#store.record(task.name, mark.token, true)
-      return { token: mark.token, complete: true, recorded: true }
+      await this.#store.commit([markChange(task.name, mark)])
+      return { ...record, mark: { ...mark, recorded: true } }
     })
   }
 
-  /** Runs one store operation. Invariant 2: a failure forgets the mark, so that it is read back. */
-  #run(task: TaskState, dependentsFrom: Token, operation: () => Promise<Mark>): void {
-    task.wanted = 0n // Whoever still wants a raise when this is over asks again.
+  #act(task: TaskState, record: TaskRecord, effect: Parameters<Gate['operate']>[1]): Promise<OperationResult> {
+    const { changes, after } = effect(record, (token) => !this.#noneBelow(task, token))
+    const submitted = this.#clock.now()
+    return this.#run(task, 0n, async () => {
+      await this.#store.commit(changes)
+      if (after.mark.token > record.mark.token) task.handoverSince = submitted
+      return after
+    })
+  }
+
+  /** Runs one store operation. Invariant 2: a failure forgets the state, so that it is read back. */
+  #run(
+    task: TaskState,
+    dependentsFrom: Token,
+    operation: () => Promise<TaskRecord>,
+  ): Promise<OperationResult> {
+    task.beginOperation()
     const run = async (): Promise<OperationResult> => {
       let result: OperationResult = 'done'
       try {
-        task.mark = await operation()
+        task.record = task.withHeldMeanwhile(await operation())
       } catch {
-        task.mark = undefined
+        task.record = undefined
         result = { from: dependentsFrom }
       }
       task.operation = undefined
-      if (task.mark) this.#advanceHandover(task, task.mark)
+      if (task.record) this.#advanceHandover(task, task.record)
       task.changed.fire()
       this.#leaveIfIdle(task)
       return result
     }
     task.operation = run()
+    return task.operation
   }
 
-  /** After a commit or a release: takes the handover to the mark's token as far as it will go. */
-  #advanceHandover(task: TaskState, mark: Mark): void {
+  /** For operators: a failure or a time-out is an error, not a refusal. */
+  async #inTime(operation: Promise<OperationResult>): Promise<OperationResult> {
+    const result = await within(this.#clock, this.#options.storeTimeoutMs, operation)
+    if (result !== 'done') throw new StoreError("the task's state could not be read or written in time")
+    return result
+  }
+
+  /** After a commit or an ending: takes the handover to the mark's token as far as it will go. */
+  #advanceHandover(task: TaskState, record: TaskRecord): void {
+    const { mark, frozen } = record
+    if (frozen) task.revokeBelow(mark.token + 1n, refuse.taskFrozen)
     if (mark.complete) {
       if (task.handoverSince !== undefined) {
         this.#options.observer.handedOver(this.#clock.now() - task.handoverSince)
@@ -208,24 +326,29 @@ export class Gate {
       return
     }
     // Invariant 3: the mark is durable, so what has not begun can't begin any more.
-    for (const permit of task.inFlight.below(mark.token)) {
-      if (permit.revoke(staleToken(permit.claim, mark.token))) task.inFlight.delete(permit)
-    }
+    task.revokeBelow(mark.token, (claim) => refuse.staleToken(claim, mark.token))
     if (task.lowerOpen) {
-      task.cancelDrainLimit ??= this.#clock.after(this.#options.drainLimitMs, () => this.#sever(task))
+      this.#sever(task, (admission) => admission.rule.handover === 'abort')
+      task.cancelDrainLimit ??= this.#clock.after(this.#options.drainLimitMs, () => {
+        task.cancelDrainLimit = undefined
+        this.#sever(task, () => true)
+      })
       return
     }
     // The drain is over: put that on record before anybody relies on it (a load says nothing of a drain).
-    if (task.handoverSince !== undefined && !this.inGrace && !task.operation) this.#settle(task, mark)
+    if (task.handoverSince !== undefined && !this.inGrace && !task.operation) {
+      this.#amend(task, record, { ...mark, complete: true })
+    }
     task.changed.fire()
   }
 
-  /** The successor has waited for `drainLimit`: whoever is still open is cut off. */
-  #sever(task: TaskState): void {
-    task.cancelDrainLimit = undefined
-    const highest = task.mark?.token
+  /** Cuts lower writes off: at once where their route aborts, after `drainLimit` in any case. */
+  #sever(task: TaskState, which: (admission: Admission) => boolean): void {
+    const highest = task.record?.mark.token
     if (highest === undefined) return // Reading it back starts the limit anew.
-    for (const permit of task.inFlight.below(highest)) permit.interrupt(superseded(permit.claim, highest))
+    for (const permit of task.inFlight.below(highest)) {
+      if (which(permit.admission)) permit.interrupt(refuse.superseded(permit.claim, highest))
+    }
   }
 
   #endGrace(): void {
@@ -236,19 +359,28 @@ export class Gate {
   #enter(name: string): TaskState {
     let task = this.#active.get(name)
     if (!task) {
-      task = new TaskState(name, this.#idleMarks.get(name), this.inFlight)
+      task = new TaskState(name, this.#idle.get(name), this.inFlight)
       this.#active.set(name, task)
     }
-    task.requests++
+    task.users++
     return task
   }
 
-  /** Invariant 6: only an idle task leaves; what is known of its mark moves to the bounded cache. */
+  #leave(task: TaskState): void {
+    task.users--
+    this.#leaveIfIdle(task)
+  }
+
+  /** Invariant 6: only an idle task leaves; what is known of its state moves to the bounded cache. */
   #leaveIfIdle(task: TaskState): void {
     if (!task.idle || this.#active.get(task.name) !== task) return
     task.cancelDrainLimit?.()
     this.#active.delete(task.name)
-    if (task.mark) this.#idleMarks.set(task.name, task.mark)
-    else this.#idleMarks.delete(task.name)
+    if (task.record) this.#idle.set(task.name, task.record)
+    else this.#idle.delete(task.name)
   }
+}
+
+function markChange(task: string, { token, complete, holder }: Mark): Change {
+  return { kind: 'mark', task, token, complete, holder }
 }

@@ -53,6 +53,10 @@ export class TaskInFlight {
     this.#all.delete(permit)
   }
 
+  get all(): HeldPermit[] {
+    return [...this.#permits]
+  }
+
   /** Whether a write with a token below `token` is open. */
   hasBelow(token: Token): boolean {
     for (const permit of this.#permits) if (permit.claim.token < token) return true

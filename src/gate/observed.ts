@@ -7,14 +7,20 @@
 import type { Refusal } from '../errors.ts'
 import type { Claim } from '../token.ts'
 import type { Gate } from './gate.ts'
-import type { Outcome, Permit } from './permit.ts'
+import { Admission } from './admission.ts'
+import type { Permit } from './permit.ts'
 
 /**
  * @param verdict called once, with the refusal that enforcing would have given, or `undefined`.
  */
-export function observe(gate: Gate, claim: Claim, verdict: (refusal: Refusal | undefined) => void): Permit {
+export function observe(
+  gate: Gate,
+  claim: Claim,
+  verdict: (refusal: Refusal | undefined) => void,
+): Permit {
   const permit = new ObservedPermit(claim)
-  void gate.admit(claim).then((admitted) => {
+  // Nothing is recorded of the write itself: what an operator would have to resolve must have been enforced.
+  void gate.admit(new Admission(claim)).then((admitted) => {
     if ('code' in admitted) return verdict(admitted)
     permit.adopt(admitted, verdict)
   })
@@ -41,10 +47,10 @@ class ObservedPermit {
     let refusal: Refusal | undefined
     shadow.onInterrupt((interruption) => {
       refusal = interruption
-      this.#endShadow('unknown')
+      this.#endShadow()
     })
     if (this.begun) shadow.begin()
-    if (this.#ended) this.#endShadow('answered')
+    if (this.#ended) this.#endShadow()
     verdict(refusal)
   }
 
@@ -56,14 +62,14 @@ class ObservedPermit {
 
   onInterrupt(): void {}
 
-  release(outcome: Outcome): void {
+  release(): void {
     this.#ended = true
-    this.#endShadow(outcome)
+    this.#endShadow()
   }
 
-  #endShadow(outcome: Outcome): void {
+  #endShadow(): void {
     const shadow = this.#shadow
     this.#shadow = undefined
-    shadow?.release(shadow.begun ? outcome : 'not-sent')
+    shadow?.release({ outcome: shadow.begun ? 'answered' : 'not-sent' })
   }
 }

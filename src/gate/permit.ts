@@ -3,55 +3,61 @@
  * released exactly once.
  *
  * ```
- *            begin()                 release(outcome)
+ *            begin()                 release(ending)
  *   held ───────────────▶ begun ───────────────────────▶ released
- *     └── a durable raise ──▶ revoked ── release() ─────────▲
+ *     └── raise or freeze ─▶ revoked ── release() ─────────▲
  * ```
  *
  * Invariants: `begin` succeeds at most once and never after a revocation; a begun permit is never revoked,
- * only interrupted, and stays open until its sender releases it.
+ * only interrupted, and counts as open until the gate has put its ending on record where it must.
  */
 import { InvariantError, type Refusal } from '../errors.ts'
 import type { Claim } from '../token.ts'
+import type { Admission, Ending } from './admission.ts'
 
-/**
- * How a write ended. `answered`: the resource's whole answer is known. `not-sent`: no byte of it left.
- * `unknown`: bytes left, and no whole answer came.
- */
-export type Outcome = 'answered' | 'not-sent' | 'unknown'
-
-/** Where the gate learns that a permit is gone. */
+/** Where the gate learns that a permit is done with. */
 export interface PermitOwner {
-  released(permit: HeldPermit, outcome: Outcome): void
+  released(permit: HeldPermit, ending: Ending): void
 }
 
 export class HeldPermit {
-  readonly claim: Claim
+  readonly admission: Admission
   /** Monotonic milliseconds of the decision. */
   readonly since: number
   readonly #owner: PermitOwner
   #state: 'held' | 'begun' | 'revoked' | 'released' = 'held'
+  #begun = false
   #interrupt: ((refusal: Refusal) => void) | undefined
   #interruption: Refusal | undefined
 
-  constructor(owner: PermitOwner, claim: Claim, since: number) {
+  constructor(owner: PermitOwner, admission: Admission, since: number) {
     this.#owner = owner
-    this.claim = claim
+    this.admission = admission
     this.since = since
+  }
+
+  get claim(): Claim {
+    return this.admission.claim
   }
 
   /** Whether bytes of the write may have left. */
   get begun(): boolean {
-    return this.#state === 'begun'
+    return this.#begun
+  }
+
+  /** What the client is to be told, once the gate has interrupted the write. */
+  get interruption(): Refusal | undefined {
+    return this.#interruption
   }
 
   /**
    * The last check, made synchronously before the first byte is written: true exactly once, and then the
-   * write counts as sent. False if a higher token was recorded since the decision.
+   * write counts as sent. False if a higher token was recorded, or the task frozen, since the decision.
    */
   begin(): boolean {
     if (this.#state !== 'held') return false
     this.#state = 'begun'
+    this.#begun = true
     return true
   }
 
@@ -65,13 +71,14 @@ export class HeldPermit {
   }
 
   /** The end. Throws {@link InvariantError} on a second call, or on `not-sent` after `begin`. */
-  release(outcome: Outcome): void {
-    if (this.#state === 'released') throw new InvariantError(`permit of ${this.claim.task} released twice`)
-    if (this.#state === 'begun' && outcome === 'not-sent') {
-      throw new InvariantError(`permit of ${this.claim.task} began and was released as not sent`)
+  release(ending: Ending): void {
+    const { task } = this.claim
+    if (this.#state === 'released') throw new InvariantError(`permit of ${task} released twice`)
+    if (this.#begun && ending.outcome === 'not-sent') {
+      throw new InvariantError(`permit of ${task} began and was released as not sent`)
     }
     this.#state = 'released'
-    this.#owner.released(this, outcome)
+    this.#owner.released(this, ending)
   }
 
   /** For the gate: takes the right back if nothing was sent. False if the write has begun. */
@@ -84,7 +91,7 @@ export class HeldPermit {
 
   /** For the gate: asks the sender to end now. */
   interrupt(refusal: Refusal): void {
-    if (this.#interruption) return
+    if (this.#interruption || this.#state === 'released') return
     this.#interruption = refusal
     this.#interrupt?.(refusal)
   }

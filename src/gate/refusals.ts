@@ -1,8 +1,11 @@
 /** What the gate says when it says no: cause and remedy, in one place. */
 import type { Refusal } from '../errors.ts'
+import type { HeldWrite } from '../store/mark-store.ts'
 import type { Claim, Token } from '../token.ts'
 
 const RETRY_AFTER_SECONDS = 1
+/** Record ids that one refusal lists, at most. */
+const MAX_LISTED = 20
 
 export function staleToken(claim: Claim, highest: Token): Refusal {
   return {
@@ -51,13 +54,51 @@ export function storeUnavailable(claim: Claim): Refusal {
   }
 }
 
+export function taskFrozen(claim: Claim): Refusal {
+  return {
+    ...claim,
+    code: 'task-frozen',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    detail:
+      'An operator has frozen this task; nothing was sent. Wait until it is thawed: then the holder that was ' +
+      'chosen may go on.',
+  }
+}
+
+export function tokenConflict(claim: Claim): Refusal {
+  return {
+    ...claim,
+    code: 'token-conflict',
+    highest: claim.token,
+    detail:
+      'Another holder has written with this token before; nothing was sent. Two holders of one token mean ' +
+      'that the lease service granted it twice, or that a worker kept a name that is not its own. Acquire ' +
+      'the lease anew.',
+  }
+}
+
+export function handoverHeld(claim: Claim, held: readonly HeldWrite[]): Refusal {
+  const ids = held.filter(({ token }) => token < claim.token).map(({ id }) => id)
+  return {
+    ...claim,
+    code: 'handover-held',
+    highest: claim.token,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    held: ids.slice(0, MAX_LISTED),
+    detail:
+      `Whether ${ids.length} earlier ${ids.length === 1 ? 'write was' : 'writes were'} applied is unknown, and ` +
+      'this route waits until somebody has looked; nothing was sent. Resolve each record with ' +
+      '"fencegate resolve", then repeat the request.',
+  }
+}
+
 export function superseded(claim: Claim, highest: Token): Refusal {
   return {
     ...claim,
     code: 'superseded',
     highest,
     detail:
-      'A holder with a higher token waited for this write longer than drainLimit, so its connection was ' +
-      'cut. Whether the resource applied it is unknown. Stop this work: the lease is lost.',
+      'A holder with a higher token took over and could not wait for this write any longer, so its ' +
+      'connection was cut. Whether the resource applied it is unknown. Stop this work: the lease is lost.',
   }
 }

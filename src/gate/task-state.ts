@@ -1,11 +1,13 @@
 /**
  * What the gate holds in memory of one task that is in use.
  *
- * Invariants: `mark` is what the store confirmed, or undefined while that isn't known; at most one operation
- * is under way; a task is dropped only when `idle`.
+ * Invariants: `record` is what the store confirmed, or undefined while that isn't known; at most one
+ * operation is under way; a task is dropped only when `idle`.
  */
-import type { Mark } from '../store/mark-store.ts'
-import type { Token } from '../token.ts'
+import type { Refusal } from '../errors.ts'
+import type { HeldWrite, TaskRecord } from '../store/mark-store.ts'
+import type { Claim, Token } from '../token.ts'
+import type { Admission } from './admission.ts'
 import { type AllInFlight, TaskInFlight } from './in-flight.ts'
 import { Signal } from './signal.ts'
 
@@ -22,30 +24,57 @@ export class TaskState {
   readonly inFlight: TaskInFlight
   /** Fires when a request that waits for lower writes should decide again. */
   readonly changed = new Signal()
-  mark: Mark | undefined
-  /** The load, raise or settle under way. */
+  record: TaskRecord | undefined
+  /** The load or commit under way. */
   operation: Promise<OperationResult> | undefined
-  /** The highest token that asked for a raise which hasn't been submitted; 0 if none. */
-  wanted: Token = 0n
-  /** Requests inside the gate. */
-  requests = 0
+  /** The request with the highest token that asked for a raise which hasn't been submitted. */
+  wanted: Admission | undefined
+  /** Requests and operators inside the gate. */
+  users = 0
   /** Monotonic milliseconds at which the raise was submitted whose handover isn't complete. */
   handoverSince: number | undefined
   cancelDrainLimit: (() => void) | undefined
+  /** Held writes that became durable during the operation under way, which may not have seen them. */
+  #heldMeanwhile: HeldWrite[] = []
 
-  constructor(name: string, mark: Mark | undefined, all: AllInFlight) {
+  constructor(name: string, record: TaskRecord | undefined, all: AllInFlight) {
     this.name = name
-    this.mark = mark
+    this.record = record
     this.inFlight = new TaskInFlight(all)
   }
 
   /** Whether the handover to the mark's token waits for a lower write. */
   get lowerOpen(): boolean {
-    return this.mark !== undefined && this.inFlight.hasBelow(this.mark.token)
+    return this.record !== undefined && this.inFlight.hasBelow(this.record.mark.token)
   }
 
   get idle(): boolean {
-    return this.requests === 0 && this.operation === undefined && this.inFlight.size === 0
+    return this.users === 0 && this.operation === undefined && this.inFlight.size === 0
+  }
+
+  /** An unknown write of a route that holds is durable now. */
+  hold(write: HeldWrite): void {
+    if (this.operation) this.#heldMeanwhile.push(write)
+    else if (this.record) this.record = { ...this.record, held: [...this.record.held, write] }
+  }
+
+  beginOperation(): void {
+    this.#heldMeanwhile = []
+    this.wanted = undefined // Whoever still wants a raise when this is over asks again.
+  }
+
+  /** What an operation ended with, and what was held while it ran. */
+  withHeldMeanwhile(record: TaskRecord): TaskRecord {
+    const known = new Set(record.held.map(({ id }) => id))
+    const held = this.#heldMeanwhile.filter(({ id }) => !known.has(id))
+    return held.length === 0 ? record : { ...record, held: [...record.held, ...held] }
+  }
+
+  /** Takes permits below `token` back, if nothing was sent on them. */
+  revokeBelow(token: Token, refusal: (claim: Claim) => Refusal): void {
+    for (const permit of this.inFlight.below(token)) {
+      if (permit.revoke(refusal(permit.claim))) this.inFlight.delete(permit)
+    }
   }
 
   /** Ends the watch over a handover. */

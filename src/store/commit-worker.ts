@@ -4,60 +4,66 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { EXIT, ExitError } from '../errors.ts'
-import { MarkTable, RolledBackError } from './mark-table.ts'
-import type { FromWorker, LoadRequest, RecordRequest, ToWorker } from './messages.ts'
+import type { CommitRequest, FromWorker, Read, ReadRequest, ReadResult, ToWorker } from './messages.ts'
 import { openStore, type StoreFileOptions } from './store-file.ts'
+import { RolledBackError, StoreTables } from './store-tables.ts'
 
-/** Records between checkpoints: keeps the WAL at some tens of megabytes. */
-const RECORDS_PER_CHECKPOINT = 8192
+/** Changes between checkpoints: keeps the WAL at some tens of megabytes. */
+const CHANGES_PER_CHECKPOINT = 8192
 
 const port = parentPort
 if (!port) throw new Error('commit-worker.ts runs as a worker thread')
 
 const say = (message: FromWorker) => port.postMessage(message)
 
-function serve(table: MarkTable): void {
+function serve(tables: StoreTables): void {
   let sinceCheckpoint = 0
 
-  function work(records: RecordRequest[], loads: LoadRequest[]): void {
+  function work(commits: CommitRequest[], reads: ReadRequest[]): void {
     let failure: string | undefined
-    if (records.length > 0) {
+    if (commits.length > 0) {
       try {
-        table.commit(records)
-        sinceCheckpoint += records.length
+        const changes = commits.flatMap((commit) => commit.changes)
+        tables.commit(changes)
+        sinceCheckpoint += changes.length
       } catch (error) {
         if (!(error instanceof RolledBackError)) throw error
         failure = error.message
       }
     }
-    const ids = records.map(({ id }) => id)
+    const ids = commits.map(({ id }) => id)
     say({
       kind: 'done',
-      recorded: failure === undefined ? ids : [],
+      committed: failure === undefined ? ids : [],
       failed: failure === undefined ? [] : ids,
       failure,
-      loaded: loads.map(({ id, task }) => ({ id, mark: table.load(task) })),
-      counts: table.counts,
+      answers: reads.map(({ id, read }) => ({ id, result: answer(read) })),
+      counts: tables.counts,
     })
-    if (sinceCheckpoint >= RECORDS_PER_CHECKPOINT) {
-      table.checkpoint('PASSIVE')
+    if (sinceCheckpoint >= CHANGES_PER_CHECKPOINT) {
+      tables.checkpoint('PASSIVE')
       sinceCheckpoint = 0
     }
   }
 
+  function answer(read: Read): ReadResult {
+    if (read.kind === 'task') return tables.load(read.task)
+    return read.kind === 'write' ? tables.unknownWrite(read.id) : tables.unresolved(read.limit)
+  }
+
   port?.on('message', (first: ToWorker) => {
     try {
-      const records: RecordRequest[] = []
-      const loads: LoadRequest[] = []
+      const commits: CommitRequest[] = []
+      const reads: ReadRequest[] = []
       let message: ToWorker | undefined = first
       while (message?.kind === 'work') {
-        records.push(...message.records)
-        loads.push(...message.loads)
+        commits.push(...message.commits)
+        reads.push(...message.reads)
         message = receiveMessageOnPort(port)?.message as ToWorker | undefined
       }
-      if (records.length > 0 || loads.length > 0) work(records, loads)
+      if (commits.length > 0 || reads.length > 0) work(commits, reads)
       if (message?.kind === 'close') {
-        table.close(message.clean)
+        tables.close(message.clean)
         say({ kind: 'closed' })
         port.close()
       }
@@ -75,9 +81,9 @@ function describe(error: unknown): string {
 
 try {
   const store = openStore(workerData as StoreFileOptions)
-  const table = new MarkTable(store)
-  serve(table)
-  say({ kind: 'open', origin: store.origin, counts: table.counts })
+  const tables = new StoreTables(store)
+  serve(tables)
+  say({ kind: 'open', origin: store.origin, counts: tables.counts })
 } catch (error) {
   const exitCode = error instanceof ExitError ? error.exitCode : EXIT.unavailable
   say({ kind: 'refused', exitCode, message: describe(error) })

@@ -1,11 +1,13 @@
 /**
  * The contract of a mark store: what the gate asks for, and what it may believe.
  *
- * - A resolved `record` is on stable storage: `kill -9` and power loss at any later instant keep it.
+ * - A resolved `commit` is on stable storage: `kill -9` and power loss at any later instant keep all of it.
+ * - A commit's changes are kept together or not at all.
  * - `load` returns committed records only.
- * - A record never goes down: a lower token than the stored one changes nothing.
- * - A rejected `record` says nothing was sent on its strength; the mark must be loaded again before use.
+ * - A mark never goes down: a lower token than the stored one changes nothing.
+ * - A rejected `commit` says nothing was sent on its strength; the task must be loaded again before use.
  */
+import type { Act, Resolution, UnknownEnd, UnknownWrite, WriteRecord } from '../journal/records.ts'
 import type { Token } from '../token.ts'
 
 /** What is on record for a task. */
@@ -16,12 +18,57 @@ export interface Mark {
   readonly complete: boolean
   /** False where the task has no record of its own and `token` is the store's floor. */
   readonly recorded: boolean
+  /** The first holder seen with the token, if any named itself. */
+  readonly holder: string | undefined
 }
+
+/** An unresolved unknown write that keeps later holders out. */
+export interface HeldWrite {
+  readonly id: string
+  readonly token: Token
+}
+
+/** All of a task's state. */
+export interface TaskRecord {
+  readonly mark: Mark
+  readonly frozen: boolean
+  readonly held: readonly HeldWrite[]
+}
+
+export type Change =
+  | {
+      readonly kind: 'mark'
+      readonly task: string
+      readonly token: Token
+      readonly complete: boolean
+      readonly holder: string | undefined
+    }
+  /** A write is about to be sent; unless its end is recorded too, it is unknown after a restart. */
+  | { readonly kind: 'intent'; readonly write: WriteRecord }
+  /** An intent is done with: the write was answered or not sent. */
+  | { readonly kind: 'ended'; readonly id: string }
+  /** A write ended unknown; there may be an intent of the same id, which this ends. */
+  | { readonly kind: 'unknown'; readonly write: WriteRecord; readonly end: UnknownEnd }
+  | {
+      readonly kind: 'resolved'
+      readonly id: string
+      readonly resolution: Resolution
+      readonly by: string
+      readonly note: string
+      readonly atMs: number
+    }
+  | { readonly kind: 'frozen'; readonly task: string; readonly frozen: boolean }
+  | { readonly kind: 'act'; readonly act: Act }
 
 /** What the store learnt about its own past when it opened. */
 export interface StoreOrigin {
-  /** No clean-stop record: the process before was killed, or cut a write. Grace is needed. */
+  /** No clean-stop record: the process before was killed, or cut a write. */
   readonly unclean: boolean
+  /**
+   * Every write that the process before could send had an intent on record, so the open ones are known
+   * without waiting.
+   */
+  readonly intentsWereComplete: boolean
   /** This start made the store. */
   readonly created: boolean
   /** Wall clock of the store's creation, in milliseconds since the epoch; shown, never compared. */
@@ -29,25 +76,31 @@ export interface StoreOrigin {
 }
 
 export interface StoreCounts {
-  /** Tasks with a record of their own. */
+  /** Tasks with a mark of their own. */
   readonly tasks: number
-  /** Rises by one with each commit that recorded a mark; a restored or rolled-back store shows a lower one. */
+  /** Rises by one with each commit; a restored or rolled-back store shows a lower one. */
   readonly commitSequence: number
+  readonly unresolved: number
+  readonly frozen: number
 }
 
 export interface MarkStore {
   readonly origin: StoreOrigin
-  /** The task's committed mark. Rejects with {@link StoreError}. */
-  load(task: string): Promise<Mark>
-  /** Records a mark durably. Rejects with {@link StoreError}; then nothing may rely on either value. */
-  record(task: string, token: Token, complete: boolean): Promise<void>
+  /** The task's committed state. Rejects with {@link StoreError}. */
+  load(task: string): Promise<TaskRecord>
+  /** Makes the changes durable, in order. Rejects with {@link StoreError}; then nothing may rely on them. */
+  commit(changes: readonly Change[]): Promise<void>
+  /** Unknown writes that nobody has resolved, oldest first, at most `limit`. */
+  unresolved(limit: number): Promise<UnknownWrite[]>
+  /** An unknown write by its id, resolved or not. */
+  unknownWrite(id: string): Promise<UnknownWrite | undefined>
   /** Counts as of the last commit; never waits for the disk. */
   counts(): StoreCounts
   /** Closes last, after the last write. `clean`: no write was cut, so the next start needs no grace. */
   close(clean: boolean): Promise<void>
 }
 
-/** The mark could not be read or written. Ambiguous faults end the process before anybody sees this. */
+/** What was asked could not be read or written. Ambiguous faults end the process before anybody sees this. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 }

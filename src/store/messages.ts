@@ -1,21 +1,26 @@
 /** What the store says to its worker thread and back. */
-import type { Token } from '../token.ts'
-import type { Mark, StoreCounts, StoreOrigin } from './mark-store.ts'
+import type { UnknownWrite } from '../journal/records.ts'
+import type { Change, StoreCounts, StoreOrigin, TaskRecord } from './mark-store.ts'
 
-export interface RecordRequest {
+export interface CommitRequest {
   readonly id: number
-  readonly task: string
-  readonly token: Token
-  readonly complete: boolean
+  readonly changes: readonly Change[]
 }
 
-export interface LoadRequest {
+export type Read =
+  | { readonly kind: 'task'; readonly task: string }
+  | { readonly kind: 'unresolved'; readonly limit: number }
+  | { readonly kind: 'write'; readonly id: string }
+
+export interface ReadRequest {
   readonly id: number
-  readonly task: string
+  readonly read: Read
 }
+
+export type ReadResult = TaskRecord | UnknownWrite[] | UnknownWrite | undefined
 
 export type ToWorker =
-  | { readonly kind: 'work'; readonly records: RecordRequest[]; readonly loads: LoadRequest[] }
+  | { readonly kind: 'work'; readonly commits: CommitRequest[]; readonly reads: ReadRequest[] }
   | { readonly kind: 'close'; readonly clean: boolean }
 
 export type FromWorker =
@@ -24,12 +29,12 @@ export type FromWorker =
   | { readonly kind: 'refused'; readonly exitCode: number; readonly message: string }
   | {
       readonly kind: 'done'
-      /** Ids of records that are durable now. */
-      readonly recorded: number[]
-      /** Ids of records and loads that failed, with nothing changed. */
+      /** Ids of commits that are durable now. */
+      readonly committed: number[]
+      /** Ids of commits that failed, with nothing changed. */
       readonly failed: number[]
       readonly failure: string | undefined
-      readonly loaded: { readonly id: number; readonly mark: Mark }[]
+      readonly answers: { readonly id: number; readonly result: ReadResult }[]
       readonly counts: StoreCounts
     }
   /** A commit whose result nobody can know: the process has to end. */

@@ -4,9 +4,16 @@
  */
 import { Worker } from 'node:worker_threads'
 import { EXIT, ExitError } from '../errors.ts'
-import type { Token } from '../token.ts'
-import { type Mark, type MarkStore, type StoreCounts, StoreError, type StoreOrigin } from './mark-store.ts'
-import type { FromWorker, LoadRequest, RecordRequest, ToWorker } from './messages.ts'
+import type { UnknownWrite } from '../journal/records.ts'
+import {
+  type Change,
+  type MarkStore,
+  type StoreCounts,
+  StoreError,
+  type StoreOrigin,
+  type TaskRecord,
+} from './mark-store.ts'
+import type { CommitRequest, FromWorker, Read, ReadRequest, ReadResult, ToWorker } from './messages.ts'
 import type { StoreFileOptions } from './store-file.ts'
 
 /** The worker runs as the file that this one is: TypeScript in the repository, JavaScript in the package. */
@@ -16,7 +23,7 @@ const WORKER = new URL(
 )
 
 interface Pending {
-  readonly resolve: (mark: Mark | undefined) => void
+  readonly resolve: (result: ReadResult) => void
   readonly reject: (error: Error) => void
 }
 
@@ -48,8 +55,8 @@ class SqliteMarkStore implements MarkStore {
   readonly #onFatal: (error: ExitError) => void
   readonly #pending = new Map<number, Pending>()
   #nextId = 0
-  #records: RecordRequest[] = []
-  #loads: LoadRequest[] = []
+  #commits: CommitRequest[] = []
+  #reads: ReadRequest[] = []
   #flushScheduled = false
   #counts: StoreCounts
   #state: 'open' | 'closing' | 'closed' = 'open'
@@ -72,12 +79,20 @@ class SqliteMarkStore implements MarkStore {
     return this.#counts
   }
 
-  async load(task: string): Promise<Mark> {
-    return (await this.#ask((id) => this.#loads.push({ id, task }))) as Mark
+  async load(task: string): Promise<TaskRecord> {
+    return (await this.#read({ kind: 'task', task })) as TaskRecord
   }
 
-  async record(task: string, token: Token, complete: boolean): Promise<void> {
-    await this.#ask((id) => this.#records.push({ id, task, token, complete }))
+  async commit(changes: readonly Change[]): Promise<void> {
+    await this.#ask((id) => this.#commits.push({ id, changes }))
+  }
+
+  async unresolved(limit: number): Promise<UnknownWrite[]> {
+    return (await this.#read({ kind: 'unresolved', limit })) as UnknownWrite[]
+  }
+
+  async unknownWrite(writeId: string): Promise<UnknownWrite | undefined> {
+    return (await this.#read({ kind: 'write', id: writeId })) as UnknownWrite | undefined
   }
 
   close(clean: boolean): Promise<void> {
@@ -89,7 +104,11 @@ class SqliteMarkStore implements MarkStore {
     })
   }
 
-  #ask(enqueue: (id: number) => void): Promise<Mark | undefined> {
+  #read(read: Read): Promise<ReadResult> {
+    return this.#ask((id) => this.#reads.push({ id, read }))
+  }
+
+  #ask(enqueue: (id: number) => void): Promise<ReadResult> {
     if (this.#state !== 'open') return Promise.reject(new StoreError('the store is closed'))
     return new Promise((resolve, reject) => {
       const id = this.#nextId++
@@ -104,10 +123,10 @@ class SqliteMarkStore implements MarkStore {
 
   #flush(): void {
     this.#flushScheduled = false
-    if (this.#records.length === 0 && this.#loads.length === 0) return
-    this.#post({ kind: 'work', records: this.#records, loads: this.#loads })
-    this.#records = []
-    this.#loads = []
+    if (this.#commits.length === 0 && this.#reads.length === 0) return
+    this.#post({ kind: 'work', commits: this.#commits, reads: this.#reads })
+    this.#commits = []
+    this.#reads = []
   }
 
   #post(message: ToWorker): void {
@@ -117,8 +136,8 @@ class SqliteMarkStore implements MarkStore {
   #receive(message: FromWorker): void {
     if (message.kind === 'done') {
       this.#counts = message.counts
-      for (const id of message.recorded) this.#take(id)?.resolve(undefined)
-      for (const { id, mark } of message.loaded) this.#take(id)?.resolve(mark)
+      for (const id of message.committed) this.#take(id)?.resolve(undefined)
+      for (const { id, result } of message.answers) this.#take(id)?.resolve(result)
       for (const id of message.failed) this.#take(id)?.reject(new StoreError(message.failure))
     } else if (message.kind === 'closed') {
       this.#state = 'closed'

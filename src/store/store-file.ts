@@ -18,6 +18,8 @@ export interface StoreFileOptions {
   readonly create: 'never' | 'if-missing'
   /** Milliseconds to wait for another process to let go of the store. */
   readonly lockWaitMs: number
+  /** Whether every write that this process may send has an intent on record first. */
+  readonly intentsComplete: boolean
 }
 
 export interface OpenStore {
@@ -64,7 +66,7 @@ export function openStore(options: StoreFileOptions): OpenStore {
       const created = !fs.existsSync(file)
       if (created && create === 'never') throw missing(directory)
       if (created) createFile(directory, 0n)
-      return openFile(directory, created, unlock)
+      return openFile(options, created, unlock)
     } catch (error) {
       unlock()
       throw error
@@ -72,7 +74,8 @@ export function openStore(options: StoreFileOptions): OpenStore {
   })
 }
 
-function openFile(directory: string, created: boolean, unlock: () => void): OpenStore {
+function openFile(options: StoreFileOptions, created: boolean, unlock: () => void): OpenStore {
+  const { directory } = options
   const file = path.join(directory, STORE_FILE)
   // A clean stop leaves no WAL, so there is one only after an unclean stop.
   const wal = `${file}-wal`
@@ -81,18 +84,23 @@ function openFile(directory: string, created: boolean, unlock: () => void): Open
   try {
     configure(db)
     requireOurs(db, directory)
-    const readMeta = db.prepare('SELECT created_at_ms, clean_stop, floor FROM meta')
+    const readMeta = db.prepare('SELECT created_at_ms, clean_stop, intents_complete, floor FROM meta')
     readMeta.setReadBigInts(true)
     const meta = readMeta.get()
     if (!meta) throw damaged(directory, 'its meta row is missing')
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
+    const intentsWereComplete = meta.intents_complete === 1n
+    // Writes of a process before the last one may still be at work, if the last one waited for them.
+    const needsGrace = unclean && !intentsWereComplete
     // Durable before anything is served: should this process die, the next start knows.
-    db.exec('UPDATE meta SET clean_stop = 0')
+    db.prepare('UPDATE meta SET clean_stop = 0, intents_complete = ?').run(
+      options.intentsComplete && !needsGrace ? 1 : 0,
+    )
     return {
       db,
       floor: meta.floor as bigint,
-      origin: { unclean, created, createdAtMs: Number(meta.created_at_ms) },
+      origin: { unclean, intentsWereComplete, created, createdAtMs: Number(meta.created_at_ms) },
       close() {
         db.close()
         unlock()
@@ -113,7 +121,7 @@ function createFile(directory: string, floor: Token): void {
   try {
     db.exec('PRAGMA synchronous = FULL')
     db.exec(SCHEMA)
-    db.prepare('INSERT INTO meta VALUES (1, ?, 0, ?, ?)').run(Date.now(), floor === 0n ? 1 : 0, floor)
+    db.prepare('INSERT INTO meta VALUES (1, ?, 0, ?, 0, ?)').run(Date.now(), floor === 0n ? 1 : 0, floor)
   } finally {
     db.close()
   }
