@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import { formatAddress } from '../config/addresses.ts'
 import type { Config, Upstream } from '../config/config.ts'
 import { describeRoutes } from '../config/describe.ts'
-import { loadConfig } from '../config/load.ts'
 import { formatDuration, formatSize } from '../config/values.ts'
 import { EXIT } from '../errors.ts'
 import { addConfigOptions, type ConfigOptions, sourcesOf } from './config-options.ts'
@@ -20,7 +19,8 @@ export function addCheckConfig(program: Command, ends: Ends): void {
   addConfigOptions(program.command('check-config'))
     .description('Check the configuration, and show what is fenced and what is not.')
     .addHelpText('after', EXAMPLES)
-    .action((options: ConfigOptions) => {
+    .action(async (options: ConfigOptions) => {
+      const { loadConfig } = await import('../config/load.ts')
       const { config, warnings } = loadConfig(sourcesOf(options))
       for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
       process.stdout.write(`${summary(config).join('\n')}\n`)

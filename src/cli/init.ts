@@ -1,7 +1,6 @@
 /** `fencegate init`: a new store, which is never put in another one's place. */
 import type { Command } from 'commander'
 import { ValueFault } from '../config/faults.ts'
-import { loadStoreConfig } from '../config/load.ts'
 import { parseFloor } from '../config/values.ts'
 import { EXIT, ExitError } from '../errors.ts'
 import { initStore } from '../store/store-file.ts'
@@ -25,8 +24,9 @@ export function addInit(program: Command, ends: Ends): void {
     .option(...DATA_OPTION)
     .option('--floor <token>', 'the token at which every task starts', '0')
     .addHelpText('after', EXAMPLES)
-    .action(({ floor: text, ...options }: ConfigOptions & { floor: string }) => {
+    .action(async ({ floor: text, ...options }: ConfigOptions & { floor: string }) => {
       const floor = readFloor(text)
+      const { loadStoreConfig } = await import('../config/load.ts')
       const { path, lockWaitMs } = loadStoreConfig(sourcesOf(options))
       initStore(path, floor, lockWaitMs)
       process.stdout.write(`${outcome(path, floor)}\n`)

@@ -1,4 +1,8 @@
-/** The command line: which commands there are, and what becomes of their ends and failures. */
+/**
+ * The command line: which commands there are, and what becomes of their ends and failures.
+ *
+ * What a command runs is imported when it runs, so that help and usage errors come at once.
+ */
 import { Command, CommanderError } from 'commander'
 import { EXIT, ExitError } from '../errors.ts'
 import { version } from '../version.ts'

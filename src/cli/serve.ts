@@ -1,6 +1,5 @@
 /** `fencegate serve`: the sidecar, until a signal stops it. */
 import type { Command } from 'commander'
-import { loadConfig } from '../config/load.ts'
 import { addConfigOptions, type ConfigOptions, sourcesOf } from './config-options.ts'
 import type { Ends } from './program.ts'
 
@@ -17,6 +16,7 @@ export function addServe(program: Command, ends: Ends): void {
     .description('Run the sidecar. SIGTERM stops it: open writes end first.')
     .addHelpText('after', EXAMPLES)
     .action(async (options: ConfigOptions) => {
+      const { loadConfig } = await import('../config/load.ts')
       const { config, warnings } = loadConfig(sourcesOf(options))
       const { runSidecar } = await import('../sidecar.ts')
       ends(await runSidecar(config, warnings))

@@ -3,7 +3,7 @@
  * remains can be read on and all its faults be told at once.
  */
 import { Ajv, type ErrorObject } from 'ajv'
-import { type Faults, nearest, shown } from './faults.ts'
+import { type Faults, nearest, shown, step } from './faults.ts'
 import { type ConfigFile, configSchema } from './schema.ts'
 
 type Container = Record<string, unknown>
@@ -21,7 +21,10 @@ export function check(tree: unknown, faults: Faults): ConfigFile {
     const pointer = error.instancePath.split('/').slice(1).map(unescaped)
     if (unknown !== undefined) pointer.push(unknown)
     if (!isEmptySection(error)) {
-      faults.add(keyPath(pointer), unknown === undefined ? wrongKind(error) : unknownKey(unknown, error))
+      faults.add(
+        pointer.map(step).join('').replace(/^\./, ''),
+        unknown === undefined ? wrongKind(error) : unknownKey(unknown, error),
+      )
     }
     remove(root, pointer)
   }
@@ -42,8 +45,8 @@ function isEmptySection({ data, parentSchema }: ErrorObject): boolean {
 function wrongKind({ data, parentSchema, keyword }: ErrorObject): string {
   const description = (parentSchema as { description: string }).description
   if (data === null) return `is empty: write ${description}, or remove the key`
-  if (keyword === 'minItems' || keyword === 'uniqueItems') return `is not ${description}`
-  return `${shown(data)} is not ${description}`
+  const value = keyword === 'minItems' || keyword === 'uniqueItems' ? 'the list' : shown(data)
+  return `${value} does not fit: write ${description}`
 }
 
 function unknownKey(key: string, { parentSchema }: ErrorObject): string {
@@ -63,14 +66,6 @@ function remove(root: Container, pointer: readonly string[]): void {
 
 function isMapping(value: unknown): value is Container {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** `['routes', '2', 'match', 'path']` as `routes[2].match.path`. */
-function keyPath(pointer: readonly string[]): string {
-  return pointer
-    .map((key) => (/^\d+$/.test(key) ? `[${key}]` : `.${key}`))
-    .join('')
-    .replace(/^\./, '')
 }
 
 /** RFC 6901, section 4. */

@@ -26,7 +26,9 @@ export class Faults {
 
   /** Whether the value at `keyPath`, or one within it, has a fault. */
   within(keyPath: string): boolean {
-    return [...this.#found.keys()].some((found) => found === keyPath || found.startsWith(`${keyPath}.`))
+    return [...this.#found.keys()].some((found) => {
+      return found.startsWith(keyPath) && /^($|[.[])/.test(found.slice(keyPath.length))
+    })
   }
 
   /** One line a fault. `sources` names where a value came from, if not from the file. */
@@ -36,6 +38,12 @@ export class Faults {
       return source === undefined ? `${keyPath}: ${fault}` : `${keyPath} (${source}): ${fault}`
     })
   }
+}
+
+/** One step of a key path, such as `routes[2].match.path`. */
+export function step(key: string): string {
+  if (/^\d+$/.test(key)) return `[${key}]`
+  return /^[\w-]+$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`
 }
 
 const SHOWN_LENGTH = 100

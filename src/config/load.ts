@@ -10,6 +10,7 @@ import { check, fillIn } from './check.ts'
 import type { Config, StoreConfig } from './config.ts'
 import { Faults } from './faults.ts'
 import { resolve, warningsOf } from './resolve.ts'
+import type { RouteFile } from './schema.ts'
 import { CONFIG_VARIABLE, type Environment, type Flags, overlay, refuseUnknownVariables } from './sources.ts'
 import { readYamlFile } from './yaml-file.ts'
 
@@ -43,8 +44,8 @@ function load({ file, env, flags }: ConfigSources, upstreamRequired: boolean): C
   const source = configFile === undefined ? {} : readYamlFile(configFile, faults)
   const tree = check(source ?? {}, faults)
   const overlaid = overlay(tree, env, flags)
-  // The default route has no settings but the defaults.
-  tree.routes = [...tree.routes, {} as (typeof tree.routes)[number]]
+  // The default route has no settings but the defaults. `concat` keeps the holes that `check` leaves.
+  tree.routes = tree.routes.concat({} as RouteFile)
   const directory = configFile === undefined ? process.cwd() : path.dirname(path.resolve(configFile))
   const config = resolve(
     fillIn(tree),

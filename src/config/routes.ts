@@ -1,6 +1,6 @@
 /** The routes of a checked tree: names, what they match, and whether each can ever match. */
 import type { Route, RouteMatch, Upstream } from './config.ts'
-import { type Faults, shown } from './faults.ts'
+import { type Faults, shown, step } from './faults.ts'
 import { parseHeaderValue, parseRefusalHeader } from './header-fields.ts'
 import { covers, parsePathTemplate } from './path-template.ts'
 import type { RouteFile } from './schema.ts'
@@ -72,7 +72,7 @@ function resolveMatch({ methods, path }: RouteFile['match'], keyPath: string, fa
   })
   return {
     methods: methods && [...methods],
-    path: path && faults.read(`${keyPath}.path`, path, () => parsePathTemplate(path)),
+    path: path === undefined ? path : faults.read(`${keyPath}.path`, path, () => parsePathTemplate(path)),
   }
 }
 
@@ -83,7 +83,7 @@ function resolveRefusalHeaders(
 ): Readonly<Record<string, string>> {
   const resolved = new Map<string, string>()
   for (const [name, value] of Object.entries(headers)) {
-    const fieldPath = `${keyPath}.${name}`
+    const fieldPath = `${keyPath}${step(name)}`
     const field = faults.read(fieldPath, name, () => parseRefusalHeader(name))
     if (resolved.has(field)) faults.add(fieldPath, 'is given twice, in different case: remove one of them')
     resolved.set(

@@ -2,7 +2,7 @@
  * The configuration file as one JSON Schema: its keys, what kind of value each takes, and its default.
  *
  * This is the only place where a key or a default stands. A default is written as one would write it in the
- * file; `check.ts` fills it in. A `description` completes the sentence "VALUE is not ...". What a string holds
+ * file; `check.ts` fills it in. A `description` completes the sentence "write ...". What a string holds
  * (a duration, a URL) is judged by the parser that reads it, in `resolve.ts`.
  */
 import Type, { type Static, type TProperties, type TSchema } from 'typebox'
@@ -26,7 +26,7 @@ const choice = <T extends string[]>(values: readonly [...T], value: T[number]) =
 const count = (maximum: number, value: number) =>
   Type.Integer({ minimum: 1, maximum, description: `a whole number from 1 to ${maximum}`, default: value })
 
-const token = { description: 'a token: a whole number in decimal digits' }
+const token = { description: 'a token in decimal digits, without point or exponent' }
 
 /** Tokens are read digit by digit; as a float 9007199254740993 would lose its last digit. */
 export const TOKEN_KEYS: ReadonlySet<string> = new Set(['maxToken', 'maxTokenJump'])
@@ -72,7 +72,7 @@ const routeSchema = Type.Object(
     mode: choice(['enforce', 'observe'], 'enforce'),
     upstream: Type.Optional(inheriting(upstreamKeys)),
     forwardClaim: flag(true),
-    refusalHeaders: Type.Record(Type.String(), Type.String({ description: 'text: put it in quotes' }), {
+    refusalHeaders: Type.Record(Type.String(), Type.String({ description: 'text, in quotes' }), {
       description: 'a mapping of header names to text',
       default: {},
     }),

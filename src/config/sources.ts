@@ -76,14 +76,17 @@ const SERVICE_LINK =
   /^FENCEGATE_(.+_)?(SERVICE_(HOST|PORT(_.+)?)|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 const SERVICE_URL = /^(tcp|udp|sctp):\/\//
 
+const PREFIX = 'FENCEGATE_'
+
 /** A misspelt variable would be a setting that silently does not hold. */
 export function refuseUnknownVariables(env: Environment, faults: Faults): void {
   const known = [CONFIG_VARIABLE, ...SETTINGS.map(({ variable }) => variable)]
   for (const [name, value = ''] of Object.entries(env)) {
-    if (!name.startsWith('FENCEGATE_') || known.includes(name) || SERVICE_LINK.test(name)) continue
+    if (!name.startsWith(PREFIX) || known.includes(name) || SERVICE_LINK.test(name)) continue
     if (/_PORT$/.test(name) && SERVICE_URL.test(value)) continue
-    const meant = nearest(name, known)
-    const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+    const suffixes = known.map((variable) => variable.slice(PREFIX.length))
+    const meant = nearest(name.slice(PREFIX.length), suffixes)
+    const hint = meant === undefined ? '' : ` Did you mean ${PREFIX}${meant}?`
     faults.add(name, `is not a variable of fencegate.${hint} Variables: ${known.join(', ')}`)
   }
 }

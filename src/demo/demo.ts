@@ -10,18 +10,21 @@ import { join } from 'node:path'
 import { Interruption, watchForInterruption } from './interruption.ts'
 import { Processes } from './processes.ts'
 import { play } from './scenario.ts'
+import { setStage } from './stage.ts'
 import { CLOCK_STEP_MS, LEASE_TTL_MS } from './story.ts'
 import { Timeline, wantsColour } from './timeline.ts'
 import { judge, type Verdict } from './verdict.ts'
 
 const TIME_LIMIT_MS = 20_000
 
-const RUNS = [
-  { name: 'unfenced', heading: '1. WITHOUT the sidecar: the workers write straight to the ledger' },
-  { name: 'fenced', heading: '2. WITH the sidecar between the workers and the ledger' },
-] as const
+type Run = 'unfenced' | 'fenced'
+type Verdicts = Partial<Record<Run, Verdict>>
 
-type Verdicts = Partial<Record<(typeof RUNS)[number]['name'], Verdict>>
+const RUNS: readonly Run[] = ['unfenced', 'fenced']
+const HEADINGS = {
+  unfenced: '1. WITHOUT the sidecar: the workers write straight to the ledger',
+  fenced: '2. WITH the sidecar between the workers and the ledger',
+}
 
 /** @returns the exit code: 0 only if the unfenced run showed the damage and the fenced one let nothing through. */
 export async function runDemo({ json }: { json: boolean }): Promise<number> {
@@ -30,7 +33,7 @@ export async function runDemo({ json }: { json: boolean }): Promise<number> {
   const verdicts: Verdicts = {}
   introduce(timeline)
   const error = await perform(timeline, verdicts)
-  const ok = error === undefined && RUNS.every(({ name }) => verdicts[name]?.ok)
+  const ok = error === undefined && RUNS.every((run) => verdicts[run]?.ok)
   if (json) {
     const { elapsedMs, events } = timeline
     print(JSON.stringify({ ok, elapsedMs, verdicts, events, error: error?.message }, null, 2))
@@ -68,20 +71,15 @@ async function perform(timeline: Timeline, verdicts: Verdicts): Promise<Error | 
 }
 
 async function playAll(timeline: Timeline, verdicts: Verdicts, processes: Processes, directory: string) {
-  for (const { name, heading } of RUNS) {
-    timeline.begin(name, heading)
-    const ownDirectory = join(directory, name)
+  for (const run of RUNS) {
+    timeline.begin(run, HEADINGS[run])
+    const ownDirectory = join(directory, run)
     mkdirSync(ownDirectory)
-    const stage = { processes, timeline, directory: ownDirectory, fenced: name === 'fenced' }
-    const verdict = judge(await play(stage))
-    verdicts[name] = verdict
-    timeline.add({
-      actor: 'demo',
-      event: 'verdict',
-      text: verdict.text,
-      tone: verdict.ok && name === 'fenced' ? 'good' : 'bad',
-      facts: { ok: verdict.ok },
-    })
+    const stage = await setStage(processes, ownDirectory, run === 'fenced')
+    const verdict = judge(await play(timeline, stage))
+    verdicts[run] = verdict
+    const tone = verdict.ok && run === 'fenced' ? 'good' : 'bad'
+    timeline.add({ actor: 'demo', event: 'verdict', text: verdict.text, tone, facts: { ok: verdict.ok } })
   }
 }
 

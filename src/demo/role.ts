@@ -18,9 +18,9 @@ export function report(message: Message): Promise<void> {
 }
 
 /** The next order. The demo sends one only after the report that asks for it, so none is missed. */
-export async function nextOrder(): Promise<Order> {
+export async function nextOrder<O extends Order>(): Promise<O> {
   const [order] = await once(process, 'message')
-  return order as Order
+  return order
 }
 
 /** Serves on a free port of the loopback address, and reports it. */

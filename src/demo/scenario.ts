@@ -4,7 +4,7 @@
  */
 import { Connection } from './connection.ts'
 import { noteBelief, noteCheck, noteEnding, noteLate } from './narration.ts'
-import { type Cast, clearStage, type Stage, setStage, type Worker } from './stage.ts'
+import { announce, begin, clearStage, type Stage, type Worker } from './stage.ts'
 import {
   type Answer,
   BATCHES,
@@ -20,19 +20,20 @@ import type { Timeline } from './timeline.ts'
 import { describeExport, type Evidence } from './verdict.ts'
 import { setWallClock } from './wall-clock.ts'
 
-export async function play(stage: Stage): Promise<Evidence> {
-  const { timeline, fenced } = stage
-  const cast = await setStage(stage)
-  cast.a.actor.order({ begin: true })
-  const tokenA = await acquire(timeline, cast.a)
-  const portBefore = await exportUntilStopped(timeline, cast.a)
+export async function play(timeline: Timeline, stage: Stage): Promise<Evidence> {
+  const { a, ledger, sidecar } = stage
+  announce(timeline, stage)
+  begin(a, stage)
+  const tokenA = await acquire(timeline, a)
+  const portBefore = await exportUntilStopped(timeline, a)
   const stoppedAtMs = timeline.elapsedMs
-  const tokenB = await takeOver(timeline, cast)
-  continueStopped(timeline, cast.a, stoppedAtMs)
-  const { late, ending } = await finishLate(timeline, cast.a, portBefore)
-  const ledger = await readLedger(timeline, cast.ledger.origin)
-  await clearStage(stage, cast)
-  return { fenced, ledger, tokens: { A: tokenA, B: tokenB }, portBefore, late, ending }
+  const tokenB = await takeOver(timeline, stage)
+  continueStopped(timeline, a, stoppedAtMs)
+  const { late, ending } = await finishLate(timeline, a, portBefore)
+  const state = await readLedger(timeline, ledger.origin)
+  await clearStage(timeline, stage)
+  const tokens = { A: tokenA, B: tokenB }
+  return { fenced: sidecar !== undefined, ledger: state, tokens, portBefore, late, ending }
 }
 
 async function acquire(timeline: Timeline, { writer, actor }: Worker): Promise<number> {
@@ -54,8 +55,9 @@ async function exportUntilStopped(timeline: Timeline, a: Worker): Promise<number
 }
 
 /** A's lease ends, B gets the next one and writes the whole export. */
-async function takeOver(timeline: Timeline, { b, authority }: Cast): Promise<number> {
-  b.actor.order({ begin: true })
+async function takeOver(timeline: Timeline, stage: Stage): Promise<number> {
+  const { b, authority } = stage
+  begin(b, stage)
   const { holder } = await authority.actor.next('lease-awaited')
   timeline.add({ actor: 'B', event: 'waits', text: `asks for the lease: ${holder} holds it. B waits` })
   const { token } = await authority.actor.next('lease-ended')

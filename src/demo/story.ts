@@ -82,5 +82,15 @@ export type Message =
   | ({ readonly kind: 'answered' } & Answer)
   | { readonly kind: 'done'; readonly ending: Ending; readonly leftMs: number; readonly released: boolean }
 
-/** From the demo to a worker: begin, and then the rows that it asked for with `checked`. */
-export type Order = { readonly begin: true } | { readonly payouts: readonly Payout[] }
+/** From the demo to a worker: where to begin, and then the rows that it asked for with `checked`. */
+export type Order = Start | Rows
+
+export interface Start {
+  /** The origins of the lease authority, and of what is written to. */
+  readonly authority: string
+  readonly store: string
+}
+
+export interface Rows {
+  readonly payouts: readonly Payout[]
+}

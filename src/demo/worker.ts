@@ -4,14 +4,24 @@
  * looks whether its lease still runs by its own clock, then it takes up the rows, then it writes. Between
  * the look and the write anything may happen, and nothing that a worker could do closes that gap.
  *
- * Arguments: writer, origin of the authority, origin to write to, file of its wall clock's offset.
+ * Arguments: writer, file of its wall clock's offset.
  */
 import { Connection, type Reply } from './connection.ts'
 import { nextOrder, report } from './role.ts'
-import { type Answer, BATCHES, type Ending, LEASE_TTL_MS, type Payout, TASK, type Writer } from './story.ts'
+import {
+  type Answer,
+  BATCHES,
+  type Ending,
+  LEASE_TTL_MS,
+  type Payout,
+  type Rows,
+  type Start,
+  TASK,
+  type Writer,
+} from './story.ts'
 import { type WallClock, wallClock } from './wall-clock.ts'
 
-const [writer, authorityOrigin = '', storeOrigin = '', clockFile = ''] = process.argv.slice(2)
+const [writer, clockFile = ''] = process.argv.slice(2)
 
 class Worker {
   readonly #writer: Writer
@@ -29,8 +39,6 @@ class Worker {
   }
 
   async run(): Promise<void> {
-    await report({ kind: 'ready' })
-    await nextOrder()
     await this.#acquire()
     const ending = await this.#export()
     const released = ending === 'completed' && (await this.#release())
@@ -57,8 +65,8 @@ class Worker {
       const leftMs = this.#leftMs()
       if (leftMs <= 0) return 'lease-over'
       await report({ kind: 'checked', batch, leftMs })
-      const order = await nextOrder()
-      const answer = await this.#write(batch, 'payouts' in order ? order.payouts : [])
+      const { payouts } = await nextOrder<Rows>()
+      const answer = await this.#write(batch, payouts)
       await report({ kind: 'answered', ...answer })
       if (answer.code === 'stale-token') return 'told-to-stop'
       if (answer.status !== 200) throw new Error(`batch ${batch} got an unforeseen ${answer.status}`)
@@ -91,8 +99,10 @@ function problem({ status, body }: Reply): Pick<Answer, 'code' | 'detail' | 'ret
   return { code, detail, retry }
 }
 
-const authority = new Connection(authorityOrigin)
-const store = new Connection(storeOrigin)
+await report({ kind: 'ready' })
+const start = await nextOrder<Start>()
+const authority = new Connection(start.authority)
+const store = new Connection(start.store)
 await new Worker(writer as Writer, wallClock(clockFile), authority, store).run()
 authority.close()
 store.close()

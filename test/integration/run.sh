@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# The tests that need rights on the machine: they mount small file systems. Arguments go to vitest.
+set -eu
+cd "$(dirname "$0")/../.."
+# The current Node comes with the packages, as it does under npm.
+export PATH="$PWD/node_modules/.bin:$PATH"
+
+fail() {
+  echo "test:integration: $1" >&2
+  exit 1
+}
+
+# What the tests run, each with the Debian package that has it.
+missing=()
+for need in mount:mount unshare:util-linux; do
+  command -v "${need%:*}" >/dev/null || missing+=("${need#*:}")
+done
+if ((${#missing[@]} > 0)); then
+  if [ "$(id -u)" -ne 0 ] || [ ! -e /etc/debian_version ]; then
+    fail "not installed: ${missing[*]} (names of Debian packages). Install them and run this again."
+  fi
+  apt-get update
+  apt-get install --yes --no-install-recommends "${missing[@]}"
+fi
+
+# In a mount namespace of their own, what the tests mount goes with the last of their processes, however it ends.
+isolated=(unshare --mount)
+[ "$(id -u)" -eq 0 ] || isolated+=(--map-root-user)
+"${isolated[@]}" mount -t tmpfs -o size=64k tmpfs test/integration ||
+  fail "mounting a tmpfs isn't permitted here. Run this as root, or where user namespaces are allowed."
+
+exec "${isolated[@]}" vitest run --config test/integration/vitest.config.ts "$@"

@@ -1,0 +1,97 @@
+/** The command line within this process: usage, help, exit codes. `cli-process.test.ts` has the real processes. */
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { run } from '../../src/cli/program.ts'
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'fencegate-cli-'))
+afterAll(() => fs.rmSync(directory, { recursive: true }))
+
+let stdout = ''
+let stderr = ''
+beforeEach(() => {
+  stdout = ''
+  stderr = ''
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    stdout += text
+    return true
+  })
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    stderr += text
+    return true
+  })
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  vi.unstubAllEnvs()
+})
+
+function file(yaml: string): string {
+  const full = path.join(directory, 'fencegate.yaml')
+  fs.writeFileSync(full, yaml)
+  return full
+}
+
+test('check-config takes what serve takes, and prints warnings', async () => {
+  vi.stubEnv('FENCEGATE_UPSTREAM', 'http://10.0.0.1:80')
+  vi.stubEnv('FENCEGATE_CONFIG', file('restartGrace: 1s\nclaim: { maxTokenJump: 9007199254740993 }'))
+  expect(await run(['check-config', '--listen', '127.0.0.1:99'])).toBe(0)
+  expect(stdout).toContain('127.0.0.1:99 for data, 127.0.0.1:8471 for admin')
+  expect(stdout).toContain('http://10.0.0.1')
+  expect(stdout).toContain('jumps of at most 9007199254740993')
+  expect(stderr).toMatch(/^warning: restartGrace \(1s\) is shorter than upstream.headersTimeout \(30s\)/)
+})
+
+test.each([
+  ['no command', [], 'Usage: fencegate'],
+  ['an unknown command', ['serv'], 'Did you mean serve?'],
+  ['an unknown option', ['serve', '--upstrem', 'http://a'], 'Did you mean --upstream?'],
+  ['a missing argument', ['check-config', '--config'], 'argument missing'],
+  ['an argument too many', ['check-config', 'fencegate.yaml'], 'too many arguments'],
+  ['a floor that is none', ['init', '--floor', '1e3'], '--floor: "1e3" is not a floor'],
+  ['a negative floor', ['init', '--floor', '-1'], '--floor: "-1" is not a floor'],
+  ['nothing to serve', ['serve'], 'upstream.url: is missing'],
+])('bad usage ends with 64 and a message: %s', async (_, args, message) => {
+  expect(await run(args)).toBe(64)
+  expect(stdout).toBe('')
+  expect(stderr).toContain(message)
+  expect(stderr).not.toContain('    at ')
+})
+
+test.each([
+  [['--help']],
+  [['serve', '--help']],
+  [['init', '--help']],
+  [['check-config', '--help']],
+  [['demo', '--help']],
+])('%j gives examples', async (args) => {
+  expect(await run(args)).toBe(0)
+  expect(stdout).toMatch(/Examples:\n {2}(FENCEGATE_\S+ )?fencegate /)
+  expect(stderr).toBe('')
+})
+
+test('init makes a store with its floor, exactly, and never replaces one', async () => {
+  const data = path.join(directory, 'marks')
+  expect(await run(['init', '--data', data, '--floor', '9007199254740993'])).toBe(0)
+  expect(stdout).toContain(`Made a store in ${data}. Every task starts at 9007199254740993`)
+  expect(floorOf(data)).toBe(9007199254740993n)
+  expect(await run(['init', '--data', data])).toBe(69)
+  expect(stderr).toContain('already holds a store')
+  expect(floorOf(data)).toBe(9007199254740993n)
+})
+
+function floorOf(data: string): unknown {
+  const db = new DatabaseSync(path.join(data, 'marks.db'), { readOnly: true })
+  const statement = db.prepare('SELECT floor FROM meta')
+  statement.setReadBigInts(true)
+  const row = statement.get()
+  db.close()
+  return row?.floor
+}
+
+test('init takes the directory from the configuration, without an upstream', async () => {
+  expect(await run(['init', '--config', file('store: { path: from-file }')])).toBe(0)
+  expect(stdout).toContain(`Made a store in ${path.join(directory, 'from-file')}. No task has a mark`)
+})

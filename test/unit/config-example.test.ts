@@ -1,0 +1,115 @@
+/** The example file: it loads, it has every key of the schema, and the defaults that it shows are the defaults. */
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import tls from 'node:tls'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { isMap, isPair, isScalar, isSeq, type Pair, parseDocument } from 'yaml'
+import { loadConfig } from '../../src/config/load.ts'
+import { configSchema } from '../../src/config/schema.ts'
+
+const EXAMPLE = path.join(import.meta.dirname, '../../config/fencegate.example.yaml')
+const text = fs.readFileSync(EXAMPLE, 'utf8')
+/** With the keys that have no default set as well: they stand behind a bare "#". */
+const complete = text.replace(/^( *)#(?=\S)/gm, '$1')
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'fencegate-example-'))
+beforeAll(() => fs.writeFileSync(path.join(directory, 'resource-ca.pem'), String(tls.rootCertificates[0])))
+afterAll(() => fs.rmSync(directory, { recursive: true }))
+
+interface Schema {
+  readonly type?: string
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+
+interface Key {
+  readonly schema: Schema
+  /** What the file shows, as the schema would have it. */
+  readonly value: unknown
+  readonly comment: string
+}
+
+/** The keys that a mapping shows, and those within it, by key path. */
+function keysShown(node: unknown, schema: Schema, at = '', found = new Map<string, Key>()): Map<string, Key> {
+  if (isSeq(node) && isMap(node.items[0]) && schema.items) {
+    // The first item is the one that shows every key.
+    const [first] = node.items
+    first.commentBefore ??= node.commentBefore ?? null
+    return keysShown(first, schema.items, `${at}[]`, found)
+  }
+  if (!isMap(node) || !schema.properties) return found
+  for (const [index, pair] of (node.items as Pair[]).entries()) {
+    if (!isPair(pair) || !isScalar(pair.key)) throw new Error(`${at} has a key that is no word`)
+    const name = String(pair.key.value)
+    const keyPath = at === '' ? name : `${at}.${name}`
+    const own = schema.properties[name]
+    if (!own) throw new Error(`${keyPath} is not in the schema`)
+    const value = isScalar(pair.value) ? pair.value.value : undefined
+    // The comment before a mapping's first key belongs to the mapping.
+    const comment = pair.key.commentBefore ?? (index === 0 ? node.commentBefore : undefined) ?? ''
+    found.set(keyPath, { schema: own, value: typeof value === 'bigint' ? String(value) : value, comment })
+    keysShown(pair.value, own, keyPath, found)
+  }
+  return found
+}
+
+function keysOf(schema: Schema, at = ''): string[] {
+  if (schema.items?.properties) return keysOf(schema.items, `${at}[]`)
+  return Object.entries(schema.properties ?? {}).flatMap(([name, own]) => {
+    const keyPath = at === '' ? name : `${at}.${name}`
+    // A route's upstream has the keys of the file's; the example says so instead of repeating them.
+    return keyPath === 'routes[].upstream' ? [keyPath] : [keyPath, ...keysOf(own, keyPath)]
+  })
+}
+
+const document = parseDocument(complete, { intAsBigInt: true })
+const shownKeys = keysShown(document.contents, configSchema as Schema)
+
+test('the example loads as it is, and with every key set', () => {
+  const { config, warnings } = loadConfig({ file: EXAMPLE, env: {}, flags: {} })
+  expect(warnings).toEqual([])
+  expect(config.routes.map(({ name }) => name)).toEqual(['settlements', 'search', 'default'])
+  const file = path.join(directory, 'fencegate.yaml')
+  fs.writeFileSync(file, complete)
+  const full = loadConfig({ file, env: {}, flags: {} }).config
+  expect(full.claim.maxTokenJump).toBe(1_000_000n)
+  expect(full.upstream.tls.ca).toContain('BEGIN CERTIFICATE')
+})
+
+test('without its routes the example is what one gets from --upstream alone', () => {
+  const file = path.join(directory, 'no-routes.yaml')
+  fs.writeFileSync(file, text.slice(0, text.indexOf('\nroutes:')))
+  const { config } = loadConfig({ file, env: {}, flags: { data: directory } })
+  const flags = { upstream: config.upstream.origin, data: directory }
+  expect(config).toEqual(loadConfig({ env: {}, flags }).config)
+})
+
+test('every key of the schema is there', () => {
+  const missing = keysOf(configSchema as Schema).filter((key) => !shownKeys.has(key))
+  expect(missing).toEqual([])
+})
+
+test('every key is commented, and the default in the comment is the default', () => {
+  for (const [keyPath, { schema, comment }] of shownKeys) {
+    if (schema.type === 'object' || keyPath.startsWith('routes[].upstream.')) continue
+    const named = /Default: (\S+)\.$/m.exec(comment)?.[1]
+    if (schema.default === undefined) {
+      expect(comment, keyPath).toMatch(/Required\.$|Default: (unset|every)/m)
+    } else if (schema.type !== 'array') {
+      expect(named, keyPath).toBe(String(schema.default))
+    }
+  }
+})
+
+test('outside routes, every value shown is the default, unless there is none', () => {
+  const values = [...shownKeys].filter(
+    ([key, { schema }]) => !key.startsWith('routes') && schema.type !== 'object',
+  )
+  const differing = values
+    .filter(([, { schema, value }]) => String(schema.default) !== String(value))
+    .map(([key]) => key)
+  expect(differing).toEqual(['upstream.url', 'upstream.tls.ca', 'claim.maxTokenJump'])
+  expect(values.length).toBeGreaterThan(30)
+})
