@@ -55,6 +55,13 @@ export const REFUSALS = {
     retry: 'never',
     proxyError: 'http_request_denied',
   },
+  'not-found': {
+    status: 404,
+    title: 'No such resource of the sidecar',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
   'head-timeout': {
     status: 408,
     title: 'The request head did not arrive in time',

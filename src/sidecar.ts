@@ -10,14 +10,16 @@
 import closeWithGrace from 'close-with-grace'
 import { type Logger, pino } from 'pino'
 import { AdminPort, type Phase } from './admin/admin-port.ts'
+import { ControlPort } from './admin/control-port.ts'
 import { monotonicClock } from './clock.ts'
-import type { Address, Config } from './config/config.ts'
+import type { Address, Config, Route } from './config/config.ts'
 import { describeRoutes } from './config/describe.ts'
 import { EXIT, ExitError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
+import { Operator } from './gate/operator.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { DataPort } from './proxy/data-port.ts'
-import type { MarkStore } from './store/mark-store.ts'
+import type { MarkStore, StoreOrigin } from './store/mark-store.ts'
 import { openSqliteMarkStore } from './store/sqlite-mark-store.ts'
 import { version } from './version.ts'
 
@@ -74,6 +76,8 @@ export async function startSidecar(
     },
     handoversPending: () => gate?.handoversPending ?? 0,
     tasks: () => store?.counts().tasks ?? 0,
+    frozenTasks: () => store?.counts().frozen ?? 0,
+    unresolvedOutcomes: () => store?.counts().unresolved ?? 0,
     commitSequence: () => store?.counts().commitSequence ?? 0,
     storeCreatedSeconds: () => (store?.origin.createdAtMs ?? 0) / 1000,
   })
@@ -89,7 +93,12 @@ export async function startSidecar(
   const admin = await bind(config.admin.listen, 'admin.listen', () => adminPort.listen(config.admin.listen))
   try {
     store = await openSqliteMarkStore(
-      { directory: config.store.path, create: config.store.create, lockWaitMs: config.store.lockWaitMs },
+      {
+        directory: config.store.path,
+        create: config.store.create,
+        lockWaitMs: config.store.lockWaitMs,
+        intentsComplete: recordsAllIntents(config.routes),
+      },
       onFatal,
     )
   } catch (error) {
@@ -103,7 +112,7 @@ export async function startSidecar(
     clock,
     handoverTimeoutMs: config.handoverTimeoutMs,
     drainLimitMs: config.drainLimitMs,
-    graceMs: openStore.origin.unclean ? config.restartGraceMs : 0,
+    graceMs: needsGrace(openStore.origin) ? config.restartGraceMs : 0,
     storeTimeoutMs: config.store.timeoutMs,
     cachedTasks: config.store.cachedTasks,
     maxTokenJump: config.claim.maxTokenJump,
@@ -112,11 +121,14 @@ export async function startSidecar(
   const openGate = gate
   dataPort = new DataPort({ config, gate: openGate, metrics, clock, log })
   const openPort = dataPort
+  const controlPort = new ControlPort(config.store.path, new Operator(openGate, openStore), openStore)
   let data: Address
   try {
+    await controlPort.listen()
     data = await bind(config.listen, 'listen', () => openPort.listen())
   } catch (error) {
-    openGate.close()
+    await controlPort.close()
+    await openGate.close()
     await openStore.close(!openStore.origin.unclean)
     await adminPort.close()
     throw error
@@ -133,7 +145,8 @@ export async function startSidecar(
       await ended(() => openPort.owed === 0 && openGate.inFlight.size === 0, config.shutdown.deadlineMs)
       const clean = openGate.quiet
       await openPort.close()
-      openGate.close()
+      await controlPort.close()
+      await openGate.close()
       await openStore.close(clean)
       await adminPort.close()
       return clean
@@ -147,12 +160,27 @@ function announce(opened: MarkStore, config: Config, log: Logger): void {
   if (origin.created) {
     log.warn({ store }, 'a new, empty store was made: if a store was here before, its marks are lost')
   }
-  if (origin.unclean) {
+  if (needsGrace(origin)) {
     log.warn(
       { store, restartGraceMs: config.restartGraceMs },
       'the last stop was unclean: handovers wait for restartGrace, current holders are served',
     )
+  } else if (origin.unclean) {
+    log.warn({ store }, 'the last stop was unclean: every write that was open is on record as unknown')
   }
+}
+
+/** After an unclean stop writes may still be at work in the resource, unless each that could be is on record. */
+function needsGrace({ unclean, intentsWereComplete }: StoreOrigin): boolean {
+  return unclean && !intentsWereComplete
+}
+
+/** Whether every write that can be sent has an intent on record first. */
+function recordsAllIntents(routes: readonly Route[]): boolean {
+  const last = routes.findIndex(({ match }) => match.methods === undefined && match.path === undefined)
+  return routes
+    .slice(0, last + 1)
+    .every(({ guard, mode, intent }) => guard === 'none' || (mode === 'enforce' && intent === 'durable'))
 }
 
 async function bind(address: Address, key: string, listen: () => Promise<Address>): Promise<Address> {

@@ -6,10 +6,12 @@
 import { Command, CommanderError } from 'commander'
 import { EXIT, ExitError } from '../errors.ts'
 import { version } from '../version.ts'
+import { addActs } from './acts.ts'
 import { addCheckConfig } from './check-config.ts'
 import { addDemo } from './demo.ts'
 import { addInit } from './init.ts'
 import { addServe } from './serve.ts'
+import { addUnknown } from './unknown.ts'
 
 /** How a command ends. */
 export type Ends = (exitCode: number) => void
@@ -63,5 +65,7 @@ function makeProgram(ends: Ends): Command {
   addInit(program, ends)
   addCheckConfig(program, ends)
   addDemo(program, ends)
+  addActs(program, ends)
+  addUnknown(program, ends)
   return program
 }

@@ -22,6 +22,10 @@ export interface Config {
   readonly revealHighest: boolean
   readonly limits: Limits
   readonly shutdown: Shutdown
+  readonly records: {
+    /** Whether the values in a target's query are left out of records. */
+    readonly hideQueryValues: boolean
+  }
   readonly log: { readonly level: LogLevel }
   /** In the order of the file; the last one is always the default route. */
   readonly routes: readonly Route[]
@@ -74,6 +78,8 @@ export interface ClaimConfig {
   readonly taskHeader: string
   readonly tokenHeader: string
   readonly holderHeader: string
+  /** Names the operation in records of unknown outcomes. */
+  readonly operationHeader: string
   /** Tokens above it are malformed. */
   readonly maxToken: Token
   /** How far above a task's recorded mark a token may be; `undefined`: any distance. */
@@ -106,6 +112,14 @@ export interface Route {
   readonly guard: 'none' | 'fence'
   /** `observe`: forwards everything, records marks, counts what it would refuse. */
   readonly mode: 'enforce' | 'observe'
+  /** Whether a handover waits for writes that are open on this route, or cuts them off. */
+  readonly handover: 'drain' | 'abort'
+  /** Whether an unknown outcome on this route keeps the next holder out until somebody resolved it. */
+  readonly onUnknown: 'proceed' | 'hold'
+  /** Whether an intent is durable before a write is sent; always so under `hold`. */
+  readonly intent: 'none' | 'durable'
+  /** Statuses of answers that a hop behind gave and that don't tell the outcome. */
+  readonly unknownStatuses: readonly number[]
   readonly upstream: Upstream
   /** Whether the claim's headers reach the resource. */
   readonly forwardClaim: boolean

@@ -63,6 +63,7 @@ export function resolve(tree: ConfigFile, origins: Origins, faults: Faults): Con
       delayMs: duration('shutdown.delay', shutdown.delay, 'zero'),
       deadlineMs: duration('shutdown.deadline', shutdown.deadline),
     },
+    records: { hideQueryValues: tree.records.hideQueryValues },
     log: { level: tree.log.level },
     routes: resolveRoutes(tree.routes, faults, (own, keyPath) =>
       own === undefined ? upstream : resolveUpstream(own, keyPath, upstream, origins.directory, faults),
@@ -73,7 +74,7 @@ export function resolve(tree: ConfigFile, origins: Origins, faults: Faults): Con
 }
 
 function resolveClaim(claim: ConfigFile['claim'], faults: Faults): ClaimConfig {
-  const names = (['taskHeader', 'tokenHeader', 'holderHeader'] as const).map((key) => ({
+  const names = (['taskHeader', 'tokenHeader', 'holderHeader', 'operationHeader'] as const).map((key) => ({
     keyPath: `claim.${key}`,
     name: faults.read(`claim.${key}`, key, () => parseClaimHeader(claim[key])),
   }))
@@ -81,13 +82,19 @@ function resolveClaim(claim: ConfigFile['claim'], faults: Faults): ClaimConfig {
     const twin = names.slice(0, index).find((earlier) => twinOf(earlier.name) === twinOf(name))
     if (twin) faults.add(keyPath, `${shown(name)} can't be told from ${twin.keyPath}: name another field`)
   }
-  const [taskHeader, tokenHeader, holderHeader] = names.map(({ name }) => name) as [string, string, string]
+  const [taskHeader, tokenHeader, holderHeader, operationHeader] = names.map(({ name }) => name) as [
+    string,
+    string,
+    string,
+    string,
+  ]
   const token = (key: 'maxToken' | 'maxTokenJump', text: string) =>
     faults.read(`claim.${key}`, UNREADABLE.token, () => parseTokenValue(text))
   return {
     taskHeader,
     tokenHeader,
     holderHeader,
+    operationHeader,
     maxToken: token('maxToken', claim.maxToken),
     maxTokenJump: claim.maxTokenJump === undefined ? undefined : token('maxTokenJump', claim.maxTokenJump),
   }

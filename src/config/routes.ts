@@ -28,11 +28,22 @@ export function resolveRoutes(
       match: resolveMatch(file.match, `${keyPath}.match`, faults),
       guard: file.guard,
       mode: file.mode,
+      handover: file.handover,
+      onUnknown: file.onUnknown,
+      intent: file.onUnknown === 'hold' ? 'durable' : file.intent,
+      unknownStatuses: file.unknownStatuses,
       upstream: resolveUpstream(file.upstream, `${keyPath}.upstream`),
       forwardClaim: file.forwardClaim,
       refusalHeaders: resolveRefusalHeaders(file.refusalHeaders, `${keyPath}.refusalHeaders`, faults),
     }
     routes.push(route)
+    if (route.handover === 'abort' && route.onUnknown === 'hold') {
+      faults.add(
+        `${keyPath}.handover`,
+        'abort cuts writes off, and onUnknown hold then keeps the next holder out until each is resolved: ' +
+          'choose drain with hold, or abort with proceed',
+      )
+    }
     if (isDefault || faults.within(`${keyPath}.match`)) return
     const cover = readable.find((earlier) => covers(earlier.match, route.match))
     if (cover) {

@@ -44,7 +44,8 @@ export function decide({ record, lowerOpen, maxTokenJump }: View, { token, holde
     const measured = maxTokenJump !== undefined && mark.recorded
     return measured && token - mark.token > maxTokenJump ? 'token-jump' : 'raise'
   }
-  if (holder !== undefined && holder !== mark.holder) return mark.holder === undefined ? 'name' : 'token-conflict'
+  if (holder !== undefined && holder !== mark.holder)
+    return mark.holder === undefined ? 'name' : 'token-conflict'
   if (!mark.complete) return lowerOpen ? 'drain' : 'settle'
   return held.some((write) => write.token < token) ? 'handover-held' : 'permit'
 }

@@ -126,7 +126,10 @@ export class Gate {
         else if (!task.record) await this.#inTime(this.#load(task))
         else acted = (await this.#inTime(this.#act(task, task.record, effect))) === 'done'
       }
-      return task.inFlight.all.map(({ admission, since }) => ({ admission, ageMs: this.#clock.now() - since }))
+      return task.inFlight.all.map(({ admission, since }) => ({
+        admission,
+        ageMs: this.#clock.now() - since,
+      }))
     } finally {
       this.#leave(task)
     }
@@ -272,7 +275,11 @@ export class Gate {
     })
   }
 
-  #act(task: TaskState, record: TaskRecord, effect: Parameters<Gate['operate']>[1]): Promise<OperationResult> {
+  #act(
+    task: TaskState,
+    record: TaskRecord,
+    effect: Parameters<Gate['operate']>[1],
+  ): Promise<OperationResult> {
     const { changes, after } = effect(record, (token) => !this.#noneBelow(task, token))
     const submitted = this.#clock.now()
     return this.#run(task, 0n, async () => {

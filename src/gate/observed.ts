@@ -6,18 +6,14 @@
  */
 import type { Refusal } from '../errors.ts'
 import type { Claim } from '../token.ts'
-import type { Gate } from './gate.ts'
 import { Admission } from './admission.ts'
+import type { Gate } from './gate.ts'
 import type { Permit } from './permit.ts'
 
 /**
  * @param verdict called once, with the refusal that enforcing would have given, or `undefined`.
  */
-export function observe(
-  gate: Gate,
-  claim: Claim,
-  verdict: (refusal: Refusal | undefined) => void,
-): Permit {
+export function observe(gate: Gate, claim: Claim, verdict: (refusal: Refusal | undefined) => void): Permit {
   const permit = new ObservedPermit(claim)
   // Nothing is recorded of the write itself: what an operator would have to resolve must have been enforced.
   void gate.admit(new Admission(claim)).then((admitted) => {

@@ -44,9 +44,14 @@ export class Operator {
    */
   thaw(task: string, author: Author, token?: Token): Promise<OpenWrite[]> {
     return this.#gate.operate(task, (record, lowerOpen) => {
-      const raised = token === undefined ? { changes: [], after: record } : raise(task, record, token, lowerOpen)
+      const raised =
+        token === undefined ? { changes: [], after: record } : raise(task, record, token, lowerOpen)
       return {
-        changes: [...raised.changes, { kind: 'frozen', task, frozen: false }, act('thaw', task, token, author)],
+        changes: [
+          ...raised.changes,
+          { kind: 'frozen', task, frozen: false },
+          act('thaw', task, token, author),
+        ],
         after: { ...raised.after, frozen: false },
       }
     })
@@ -66,10 +71,13 @@ export class Operator {
    */
   async resolve(id: string, resolution: Resolution, author: Author): Promise<UnknownWrite> {
     const write = await this.#store.unknownWrite(id)
-    if (!write) throw new ActError(`there is no record ${id} of an unknown write: "fencegate unknown" lists them`)
+    if (!write)
+      throw new ActError(`there is no record ${id} of an unknown write: "fencegate unknown" lists them`)
     if (write.resolution === resolution) return write
     if (write.resolution) {
-      throw new ActError(`record ${id} is resolved as ${write.resolution} by ${write.resolvedBy}; it stays so`)
+      throw new ActError(
+        `record ${id} is resolved as ${write.resolution} by ${write.resolvedBy}; it stays so`,
+      )
     }
     const { task } = write
     const { by, reason } = author

@@ -10,6 +10,8 @@ export interface MetricsSource {
   oldestOpenWriteSeconds(): number
   handoversPending(): number
   tasks(): number
+  frozenTasks(): number
+  unresolvedOutcomes(): number
   commitSequence(): number
   storeCreatedSeconds(): number
 }
@@ -68,6 +70,8 @@ export class Metrics {
     gauge('oldest_open_write_seconds', 'Age of the oldest permit that is out', source.oldestOpenWriteSeconds)
     gauge('handovers_pending', 'Tasks whose new holder waits for lower writes', source.handoversPending)
     gauge('tasks', 'Tasks with a recorded mark', source.tasks)
+    gauge('frozen_tasks', 'Tasks that an operator froze', source.frozenTasks)
+    gauge('unresolved_outcomes', 'Unknown outcomes that nobody has resolved', source.unresolvedOutcomes)
     gauge('store_commit_sequence', 'Commits of marks since the store was made', source.commitSequence)
     gauge('store_created_timestamp_seconds', 'When the store was made', source.storeCreatedSeconds)
     new Gauge({

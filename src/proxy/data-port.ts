@@ -2,19 +2,21 @@
  * The data port. The handler is one ladder: request -> route -> claim -> gate -> permit -> send -> release.
  */
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Config, Route } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
+import { Admission, type WriteRule } from '../gate/admission.ts'
 import type { Gate } from '../gate/gate.ts'
 import { observe, unclaimed } from '../gate/observed.ts'
 import type { Permit } from '../gate/permit.ts'
+import type { WriteFacts } from '../journal/records.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { readClaim } from '../request/claim.ts'
-import type { RouteMatched } from '../request/route-match.ts'
+import type { RequestHead, RouteMatched } from '../request/route-match.ts'
 import { Router } from '../request/router.ts'
-import { answerClientError } from './client-errors.ts'
+import { answerAnnouncement, isOwn, readAnnouncement } from './announce.ts'
+import { ClientConnections } from './client-connections.ts'
 import { Exchange } from './exchange.ts'
 import { sendFenced } from './fenced-write.ts'
 import { lookAtFirstMethod, takeMethod } from './first-method.ts'
@@ -22,6 +24,7 @@ import { RequestHeaders } from './headers.ts'
 import { PassThrough } from './pass-through.ts'
 import { RejectionLog } from './rejection-log.ts'
 import { type UpstreamPool, type UpstreamState, Upstreams } from './upstream.ts'
+import { writeFacts } from './write-facts.ts'
 
 export interface DataPortParts {
   readonly config: Config
@@ -35,6 +38,8 @@ export interface DataPortParts {
 interface RouteTools {
   readonly upstream: UpstreamPool
   readonly headers: RequestHeaders
+  readonly rule: WriteRule
+  readonly facts: (exchange: Exchange) => WriteFacts
 }
 
 export class DataPort {
@@ -44,10 +49,7 @@ export class DataPort {
   readonly #tools = new Map<Route, RouteTools>()
   readonly #passThrough: PassThrough
   readonly #rejectionLog: RejectionLog
-  /** Requests on each client connection whose answer has not ended. */
-  readonly #owed = new Map<Socket, Set<IncomingMessage>>()
-  /** Connections on which the parser gave up: they close once the answers before that have ended. */
-  readonly #condemned = new WeakSet<Socket>()
+  readonly #connections: ClientConnections
   #server: Server | undefined
   #closing = false
 
@@ -56,14 +58,21 @@ export class DataPort {
     const { config, log, clock } = parts
     this.#router = new Router(config.routes)
     this.#rejectionLog = new RejectionLog(log, clock)
+    this.#connections = new ClientConnections(log, config.revealHighest)
     this.#passThrough = new PassThrough(
       () => this.#createServer(),
-      (error, socket) => this.#clientError(error, socket),
+      (error, socket) => this.#connections.failed(error, socket),
     )
     for (const route of config.routes) {
       this.#tools.set(route, {
         upstream: this.#upstreams.of(route.upstream),
         headers: new RequestHeaders(route.upstream, route.forwardClaim, config.claim),
+        rule: {
+          handover: route.handover,
+          holds: route.onUnknown === 'hold',
+          intent: route.intent === 'durable',
+        },
+        facts: (exchange) => writeFacts(exchange, route, config),
       })
     }
   }
@@ -74,7 +83,7 @@ export class DataPort {
 
   /** Client connections that wait for an answer. */
   get owed(): number {
-    return this.#owed.size
+    return this.#connections.owed
   }
 
   /** Binds the port; resolves to the address that was taken. */
@@ -130,11 +139,12 @@ export class DataPort {
   }
 
   #handle(req: IncomingMessage, res: ServerResponse): void {
-    this.#owe(req, res)
+    this.#connections.owe(req, res)
     if (this.#closing) res.shouldKeepAlive = false
     const exchange = new Exchange(req, res, takeMethod(req), this.#parts, this.#rejectionLog)
     const target = req.url as string
     const head = { method: exchange.method, target, rawHeaders: req.rawHeaders }
+    if (isOwn(target)) return void this.#announce(exchange, head)
     const matched = this.#router.match(head)
     if ('refusal' in matched) return exchange.refuse(matched.refusal)
     exchange.route = matched.route
@@ -145,30 +155,12 @@ export class DataPort {
     void this.#fence(exchange, matched, claimed)
   }
 
-  #owe(req: IncomingMessage, res: ServerResponse): void {
-    const { socket } = req
-    const owed = this.#owed.get(socket) ?? new Set()
-    this.#owed.set(socket, owed.add(req))
-    res.once('close', () => {
-      owed.delete(req)
-      if (owed.size > 0) return
-      this.#owed.delete(socket)
-      if (this.#condemned.has(socket)) socket.destroySoon()
-    })
-  }
-
-  #clientError(error: Error & { code?: string }, socket: Socket): void {
-    const owed = [...(this.#owed.get(socket) ?? [])]
-    if (owed.length > 0 && owed.every((req) => req.complete)) {
-      this.#condemned.add(socket)
-    } else if (owed.length > 0) {
-      socket.destroy()
-    } else {
-      const { revealHighest } = this.#parts.config
-      const refusal = answerClientError(error, socket, { revealHighest, headers: {} })
-      if (refusal)
-        this.#parts.log.info({ code: refusal.code, client: socket.remoteAddress }, 'request refused')
-    }
+  async #announce(exchange: Exchange, head: RequestHead): Promise<void> {
+    const announced = readAnnouncement(head, this.#router, this.#parts.config.claim)
+    if ('refusal' in announced) return exchange.refuse(announced.refusal)
+    const refusal = await this.#parts.gate.announce(announced.claim)
+    if (refusal) return exchange.refuse(refusal)
+    answerAnnouncement(exchange.res, announced.claim.token)
   }
 
   async #fence(
@@ -183,7 +175,8 @@ export class DataPort {
       return this.#send(permit, exchange, route)
     }
     if ('refusal' in claimed) return exchange.refuse(claimed.refusal)
-    const admitted = await gate.admit(claimed.claim)
+    const { rule, facts } = this.#tools.get(route) as RouteTools
+    const admitted = await gate.admit(new Admission(claimed.claim, rule, facts(exchange)))
     if ('code' in admitted) return exchange.refuse(admitted)
     this.#send(admitted, exchange, route)
   }
@@ -197,9 +190,10 @@ export class DataPort {
       method: exchange.method,
       upstream,
       headers: headers.of(req),
+      unknownStatuses: route.unknownStatuses,
       sent: () => exchange.sent(),
       refuse: (refusal) => exchange.refuse(refusal),
-      ended: (outcome, refusal) => exchange.ended(permit, outcome, refusal),
+      ended: (ending, refusal) => exchange.ended(permit, ending, refusal),
     })
   }
 

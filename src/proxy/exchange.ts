@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Route } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
-import type { Outcome, Permit } from '../gate/permit.ts'
+import type { Ending } from '../gate/admission.ts'
+import type { Permit } from '../gate/permit.ts'
 import type { DataPortParts } from './data-port.ts'
 import { reject } from './rejection.ts'
 import type { RejectionLog } from './rejection-log.ts'
@@ -62,14 +63,21 @@ export class Exchange {
   }
 
   /** The write has ended and its permit is released. */
-  ended(permit: Permit, outcome: Outcome, refusal: Refusal | undefined): void {
+  ended(permit: Permit, ending: Ending, refusal: Refusal | undefined): void {
     const { metrics, clock, log } = this.#parts
     const upstreamMs = this.#sentAt === undefined ? undefined : clock.now() - this.#sentAt
-    metrics.ended(this.#routeName, outcome, upstreamMs)
-    if (outcome !== 'unknown') return
+    metrics.ended(this.#routeName, ending.outcome, upstreamMs)
+    if (ending.outcome !== 'unknown') return
     const { task, token } = permit.claim
     log.warn(
-      { task, token: token.toString(), code: refusal?.code, detail: refusal?.detail, ...this.#client },
+      {
+        task,
+        token: token.toString(),
+        reason: ending.reason,
+        code: refusal?.code,
+        detail: refusal?.detail,
+        ...this.#client,
+      },
       'outcome of a write is unknown',
     )
   }

@@ -15,10 +15,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Refusal } from '../errors.ts'
-import type { Outcome, Permit } from '../gate/permit.ts'
+import type { Ending } from '../gate/admission.ts'
+import type { Permit } from '../gate/permit.ts'
+import type { UnknownReason } from '../journal/records.ts'
 import { answerHeaders, decodeRaw, hasBody } from './headers.ts'
 import { endWhenRead } from './linger.ts'
-import { outcomeUnknown, upstreamUnreachable } from './send-failures.ts'
+import { outcomeUnknown, reasonOf, upstreamUnreachable } from './send-failures.ts'
 import { Upload } from './upload.ts'
 import type { UpstreamPool } from './upstream.ts'
 
@@ -34,7 +36,9 @@ export interface Write {
   /** Answers the client; called at most once, and only if nothing of the resource's answer was passed on. */
   readonly refuse: (refusal: Refusal) => void
   /** Called once, after the release. */
-  readonly ended: (outcome: Outcome, refusal: Refusal | undefined) => void
+  readonly ended: (ending: Ending, refusal: Refusal | undefined) => void
+  /** Answers with these statuses don't tell the outcome. */
+  readonly unknownStatuses: readonly number[]
 }
 
 export function sendFenced(permit: Permit, write: Write): void {
@@ -43,11 +47,14 @@ export function sendFenced(permit: Permit, write: Write): void {
 
 type Controller = Dispatcher.DispatchController
 
+const NOT_SENT: Ending = { outcome: 'not-sent' }
+
 class FencedWrite implements Dispatcher.DispatchHandler {
   readonly #permit: Permit
   readonly #write: Write
   readonly #upload: Upload | undefined
   #controller: Controller | undefined
+  #status = 0
   #clientGone = false
   #ended = false
   /** Why the write was stopped from this side. */
@@ -99,6 +106,7 @@ class FencedWrite implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Controller, status: number, _parsed: unknown, reason?: string): void {
+    this.#status = status
     if (this.#clientGone) return
     const { res } = this.#write
     const headers = answerHeaders(decodeRaw(controller.rawHeaders))
@@ -127,8 +135,13 @@ class FencedWrite implements Dispatcher.DispatchHandler {
       endWhenRead(req, res)
     }
     // An answer that came before the end of the body: undici destroys the connection when this returns.
-    if (this.#upload && !this.#upload.ended) setImmediate(() => this.#end('answered', undefined))
-    else this.#end('answered', undefined)
+    if (this.#upload && !this.#upload.ended) setImmediate(() => this.#answered())
+    else this.#answered()
+  }
+
+  #answered(): void {
+    const unknown = this.#write.unknownStatuses.includes(this.#status)
+    this.#end(unknown ? this.#unknown('status') : { outcome: 'answered' }, undefined)
   }
 
   onResponseError(_controller: Controller, error: Error): void {
@@ -139,14 +152,28 @@ class FencedWrite implements Dispatcher.DispatchHandler {
   #fail(error: Error): void {
     const { claim } = this.#permit
     const { origin } = this.#write.upstream.config
-    if (!this.#permit.begun) this.#end('not-sent', this.#stopped ?? upstreamUnreachable(claim, error, origin))
-    else this.#end('unknown', this.#stopped ?? outcomeUnknown(claim, error))
+    if (!this.#permit.begun) {
+      this.#end(NOT_SENT, this.#stopped ?? upstreamUnreachable(claim, error, origin))
+    } else if (this.#stopped) {
+      this.#end(this.#unknown('superseded'), this.#stopped)
+    } else {
+      const reason = this.#clientGone && !this.#bodySent ? 'client-left' : reasonOf(error)
+      this.#end(this.#unknown(reason), outcomeUnknown(claim, error))
+    }
+  }
+
+  get #bodySent(): boolean {
+    return this.#upload?.ended ?? true
+  }
+
+  #unknown(reason: UnknownReason): Ending {
+    return { outcome: 'unknown', reason, bytesSent: this.#upload?.bytes ?? 0 }
   }
 
   /** The gate wants it to end: a permit that hasn't begun never will, one that has loses its connection. */
   #stop(refusal: Refusal): void {
     this.#stopped = refusal
-    if (!this.#permit.begun) this.#end('not-sent', refusal)
+    if (!this.#permit.begun) this.#end(NOT_SENT, refusal)
     this.#controller?.abort(new Error(refusal.code))
   }
 
@@ -158,8 +185,8 @@ class FencedWrite implements Dispatcher.DispatchHandler {
     const { req, upstream } = this.#write
     if (this.#ended) return
     this.#clientGone = true
-    if (!this.#permit.begun || (this.#upload && !this.#upload.ended && !req.complete)) {
-      if (!this.#permit.begun) this.#end('not-sent', undefined)
+    if (!this.#permit.begun || !(this.#bodySent || req.complete)) {
+      if (!this.#permit.begun) this.#end(NOT_SENT, undefined)
       this.#controller?.abort(new Error('the client left'))
       return
     }
@@ -171,7 +198,7 @@ class FencedWrite implements Dispatcher.DispatchHandler {
     )
   }
 
-  #end(outcome: Outcome, refusal: Refusal | undefined): void {
+  #end(ending: Ending, refusal: Refusal | undefined): void {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#cancelReadOn)
@@ -182,8 +209,8 @@ class FencedWrite implements Dispatcher.DispatchHandler {
       if (res.headersSent) res.destroy()
       else refuse(refusal)
     }
-    this.#permit.release(outcome)
-    ended(outcome, refusal)
+    this.#permit.release(ending)
+    ended(ending, refusal)
   }
 }
 

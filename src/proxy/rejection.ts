@@ -48,6 +48,7 @@ export function render(refusal: Refusal, options: RejectionOptions): Rendered {
     task: refusal.task,
     token: refusal.token?.toString(),
     highest: options.revealHighest ? refusal.highest?.toString() : undefined,
+    held: refusal.held,
     sent,
     retry,
   })

@@ -1,5 +1,6 @@
 /** What the client is told when an exchange with the resource fails: not sent, or unknown; never a guess. */
 import type { Refusal } from '../errors.ts'
+import type { UnknownReason } from '../journal/records.ts'
 import type { Claim } from '../token.ts'
 import { TrailerError } from './upload.ts'
 import { connectFailure } from './upstream.ts'
@@ -13,9 +14,15 @@ export function upstreamUnreachable(claim: Partial<Claim>, error: Error, origin:
   }
 }
 
+/** Why the outcome of a write that was sent is unknown. */
+export function reasonOf({ code }: Error & { code?: string }): UnknownReason {
+  const timeout = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT'
+  return timeout ? 'timeout' : 'connection-lost'
+}
+
 export function outcomeUnknown(claim: Partial<Claim>, error: Error & { code?: string }): Refusal {
   const code = error.code ?? error.name
-  const timeout = code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT'
+  const timeout = reasonOf(error) === 'timeout'
   return {
     ...claim,
     code: 'outcome-unknown',

@@ -18,6 +18,8 @@ export class Upload extends EventEmitter {
   #attached = false
   #started = false
   destroyed = false
+  /** Bytes handed to undici. */
+  bytes = 0
   /** Whether undici was given the whole body. */
   ended = false
 
@@ -65,7 +67,9 @@ export class Upload extends EventEmitter {
   }
 
   readonly #onData = (chunk: Buffer) => {
-    if (this.#start()) this.emit('data', chunk)
+    if (!this.#start()) return
+    this.bytes += chunk.length
+    this.emit('data', chunk)
   }
 
   readonly #onEnd = () => {

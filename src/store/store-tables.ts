@@ -6,8 +6,8 @@
  */
 import type { StatementSync } from 'node:sqlite'
 import type { UnknownWrite } from '../journal/records.ts'
-import { MarkTable } from './mark-table.ts'
 import type { Change, StoreCounts, TaskRecord } from './mark-store.ts'
+import { MarkTable } from './mark-table.ts'
 import type { OpenStore } from './store-file.ts'
 import { WriteTable } from './write-table.ts'
 

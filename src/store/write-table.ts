@@ -37,7 +37,9 @@ export class WriteTable {
     this.#held = db.prepare(`SELECT id, token ${unresolved} AND task = ? AND holds = 1 ORDER BY rowid`)
     this.#unresolved = db.prepare(`SELECT * ${unresolved} ORDER BY rowid LIMIT ?`)
     this.#one = db.prepare('SELECT * FROM writes WHERE id = ? AND reason IS NOT NULL')
-    this.#act = db.prepare('INSERT INTO acts (at_ms, kind, task, token, author, reason) VALUES (?, ?, ?, ?, ?, ?)')
+    this.#act = db.prepare(
+      'INSERT INTO acts (at_ms, kind, task, token, author, reason) VALUES (?, ?, ?, ?, ?, ?)',
+    )
     this.#restart = db.prepare("UPDATE writes SET reason = 'restart', ended_at_ms = ? WHERE reason IS NULL")
     for (const statement of [this.#held, this.#unresolved, this.#one]) statement.setReadBigInts(true)
   }

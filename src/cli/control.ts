@@ -1,0 +1,75 @@
+/** Commands that act on the running sidecar: they speak to its socket in the data directory, never to its store. */
+import http from 'node:http'
+import os from 'node:os'
+import path from 'node:path'
+import type { Command } from 'commander'
+import { CONTROL_SOCKET } from '../admin/control-port.ts'
+import { loadStoreConfig } from '../config/load.ts'
+import { EXIT, ExitError } from '../errors.ts'
+import { CONFIG_OPTION, type ConfigOptions, DATA_OPTION, sourcesOf } from './config-options.ts'
+
+export const JSON_OPTION = ['--json', 'print the answer as JSON'] as const
+
+export interface ControlOptions extends ConfigOptions {
+  readonly json?: true
+}
+
+export interface ActOptions extends ControlOptions {
+  readonly by: string
+  readonly reason: string
+}
+
+export function addControlOptions(command: Command): Command {
+  return command
+    .option(...CONFIG_OPTION)
+    .option(...DATA_OPTION)
+    .option(...JSON_OPTION)
+}
+
+/** Every act says who did it, and why. */
+export function addActOptions(command: Command): Command {
+  return addControlOptions(command)
+    .requiredOption('--reason <text>', 'why, for the record')
+    .option('--by <name>', 'who, for the record', os.userInfo().username)
+}
+
+/**
+ * Asks the sidecar. Throws {@link ExitError}: 69 if it does not run or can't serve now, 64 if it says that
+ * what was asked makes no sense.
+ */
+export async function ask<T>(
+  { json: _, by: __, reason: ___, ...options }: ControlOptions & Partial<ActOptions>,
+  method: 'GET' | 'POST',
+  target: string,
+  body?: object,
+): Promise<T> {
+  const socketPath = path.join(loadStoreConfig(sourcesOf(options)).path, CONTROL_SOCKET)
+  const { status, text } = await exchange(socketPath, method, target, body)
+  const answer = JSON.parse(text)
+  if (status < 300) return answer
+  throw new ExitError(status >= 500 ? EXIT.unavailable : EXIT.usage, answer.error ?? answer.message ?? text)
+}
+
+function exchange(socketPath: string, method: string, target: string, body: object | undefined) {
+  return new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const headers = body ? { 'Content-Type': 'application/json' } : {}
+    const request = http.request({ socketPath, method, path: target, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk)).on('error', reject)
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+      )
+    })
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      reject(
+        new ExitError(
+          EXIT.unavailable,
+          `no sidecar answers at ${socketPath} (${error.code}). Name the running one's data directory with ` +
+            '--data or --config, and run this as its user.',
+          { cause: error },
+        ),
+      )
+    })
+    request.end(body && JSON.stringify(body))
+  })
+}
