@@ -15,7 +15,10 @@ export interface RouteMatched {
   readonly route: Route
   /** Whether the request needs a permit. */
   readonly fenced: boolean
-  /** The task that the path names, on a route whose path holds `{task}`. */
+  /**
+   * What stands for `{task}` in the path, on a route whose path holds it. Every reading of the target names
+   * the same; whether it can be a task's name is for `readClaim` to say, since a read needs none.
+   */
   readonly task: string | undefined
 }
 

@@ -9,6 +9,10 @@ import { EXIT, ExitError } from '../../src/errors.ts'
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'fencegate-faults-'))
 const file = path.join(directory, 'fencegate.yaml')
 afterAll(() => fs.rmSync(directory, { recursive: true }))
+fs.writeFileSync(
+  path.join(directory, 'damaged.pem'),
+  '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n',
+)
 
 /** The faults that are reported, one a line. */
 function faultsIn(load: () => unknown): string[] {
@@ -145,6 +149,7 @@ const FAULTS: readonly (readonly [yaml: string, start: string, part: string])[] 
     'upstream.tls.ca: ',
     'holds no certificate',
   ],
+  ['upstream: { url: "https://a", tls: { ca: damaged.pem } }', 'upstream.tls.ca: ', 'a damaged certificate'],
   ['upstream: { url: "https://a", tls: { ca: . } }', 'upstream.tls.ca: cannot be read', 'EISDIR'],
   // The store
   ['store: { path: "" }', 'store.path: "" is not a path', './data'],

@@ -1,0 +1,139 @@
+/**
+ * Reads the claim of a request that needs a permit.
+ *
+ * Invariant: a claim is given only if every reader of these headers finds the same one. Joined, repeated and
+ * look-alike fields are refused, equal values or not, because the resource or a hop before it may pick
+ * another one; so are fields that a hop would drop on the way (named by `Connection`) or take from the
+ * trailer (named by `Trailer`).
+ */
+import type { ClaimConfig } from '../config/config.ts'
+import type { Refusal } from '../errors.ts'
+import { type Claim, isTask, parseToken, type Token } from '../token.ts'
+import { excerpt } from './excerpt.ts'
+import { namesField } from './field-name.ts'
+import type { RequestHead, RouteMatched } from './route-match.ts'
+
+/** Cause and remedy: why there is something, but not a value to go by. */
+interface Fault {
+  readonly fault: string
+}
+
+type ClaimFields = Pick<ClaimConfig, 'taskHeader' | 'tokenHeader' | 'holderHeader' | 'maxToken'>
+
+export function readClaim(
+  { rawHeaders }: RequestHead,
+  matched: RouteMatched,
+  config: ClaimFields,
+): { claim: Claim } | { refusal: Refusal } {
+  const token = readToken(rawHeaders, config)
+  const task = readTask(rawHeaders, matched.task, config)
+  const holder = readField(rawHeaders, config.holderHeader)
+  if (typeof token === 'bigint' && typeof task === 'string' && !isFault(holder)) {
+    return { claim: { task, token } }
+  }
+  const refuse = (code: Refusal['code'], cause: string) => ({
+    refusal: {
+      code,
+      detail: `${cause} Nothing was sent.`,
+      ...(typeof task === 'string' && { task }),
+      ...(typeof token === 'bigint' && { token }),
+    },
+  })
+  if (isFault(token)) return refuse('malformed-token', token.fault)
+  if (isFault(holder)) return refuse('malformed-token', holder.fault)
+  if (isFault(task)) return refuse('malformed-task', task.fault)
+  const missing = token === undefined ? config.tokenHeader : config.taskHeader
+  return refuse(
+    'token-required',
+    `This request needs a claim, and the ${missing} header is missing. Acquire the lease of the task and ` +
+      'send its fencing token with each write.',
+  )
+}
+
+function readToken(rawHeaders: readonly string[], config: ClaimFields): Token | Fault | undefined {
+  const text = readField(rawHeaders, config.tokenHeader)
+  if (text === undefined || isFault(text)) return text
+  const token = parseToken(text)
+  if (token === undefined) {
+    return {
+      fault:
+        `The ${config.tokenHeader} header is ${excerpt(text)}. Send a decimal integer from 1 to ` +
+        `${config.maxToken}, without sign or leading zeros.`,
+    }
+  }
+  if (token > config.maxToken) {
+    return {
+      fault:
+        `The ${config.tokenHeader} header is ${token}, above the configured maxToken ${config.maxToken}. ` +
+        'Check where the token comes from; if it is right, raise maxToken.',
+    }
+  }
+  return token
+}
+
+/** The task that the path or the header names; if both do, it must be the same. */
+function readTask(
+  rawHeaders: readonly string[],
+  inPath: string | undefined,
+  { taskHeader }: ClaimFields,
+): string | Fault | undefined {
+  const inHeader = readField(rawHeaders, taskHeader)
+  if (isFault(inHeader)) return inHeader
+  if (inPath !== undefined && !isTask(inPath)) return notATask('path', inPath)
+  if (inHeader !== undefined && !isTask(inHeader)) return notATask(`${taskHeader} header`, inHeader)
+  if (inPath !== undefined && inHeader !== undefined && inPath !== inHeader) {
+    return {
+      fault:
+        `The path names the task ${excerpt(inPath)} and the ${taskHeader} header ${excerpt(inHeader)}. ` +
+        'Leave the header off, or send the same task in both.',
+    }
+  }
+  return inPath ?? inHeader
+}
+
+function notATask(place: string, text: string): Fault {
+  return {
+    fault: `The ${place} names the task ${excerpt(text)}. Name it with 1 to 256 visible ASCII characters.`,
+  }
+}
+
+/** The field's only value; `undefined` if it is not there. `field` is in lower case. */
+function readField(rawHeaders: readonly string[], field: string): string | Fault | undefined {
+  let found: string | undefined
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string
+    const value = rawHeaders[i + 1] as string
+    if (namesField(name, field)) {
+      if (name.toLowerCase() !== field) {
+        return { fault: `The header ${excerpt(name)} can be taken for ${field}. Send ${field} alone.` }
+      }
+      if (found !== undefined) {
+        return { fault: `The ${field} header is there more than once. Send it exactly once.` }
+      }
+      if (value.includes(',')) {
+        return { fault: `The ${field} header holds a comma, as joined values do. Send one value.` }
+      }
+      found = value
+    } else if (value.length >= field.length && listsFields(name) && lists(value, field)) {
+      return {
+        fault:
+          `The ${name.toLowerCase()} header names ${field}. The claim must be a header of its own that no ` +
+          'hop drops: take it off that list.',
+      }
+    }
+  }
+  return found
+}
+
+/** Whether the header says of other fields that they are dropped by the next hop, or sent in the trailer. */
+function listsFields(name: string): boolean {
+  return namesField(name, 'connection') || namesField(name, 'trailer')
+}
+
+function lists(value: string, field: string): boolean {
+  return value.split(',').some((member) => namesField(member.trim(), field))
+}
+
+function isFault(reading: Token | string | Fault | undefined): reading is Fault {
+  return typeof reading === 'object'
+}
