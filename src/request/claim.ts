@@ -22,14 +22,14 @@ type ClaimFields = Pick<ClaimConfig, 'taskHeader' | 'tokenHeader' | 'holderHeade
 
 export function readClaim(
   { rawHeaders }: RequestHead,
-  matched: RouteMatched,
+  matched: Pick<RouteMatched, 'task'>,
   config: ClaimFields,
 ): { claim: Claim } | { refusal: Refusal } {
   const token = readToken(rawHeaders, config)
   const task = readTask(rawHeaders, matched.task, config)
-  const holder = readField(rawHeaders, config.holderHeader)
+  const holder = readHolder(rawHeaders, config)
   if (typeof token === 'bigint' && typeof task === 'string' && !isFault(holder)) {
-    return { claim: { task, token } }
+    return { claim: { task, token, ...(holder !== undefined && { holder }) } }
   }
   const refuse = (code: Refusal['code'], cause: string) => ({
     refusal: {
@@ -69,6 +69,16 @@ function readToken(rawHeaders: readonly string[], config: ClaimFields): Token | 
     }
   }
   return token
+}
+
+function readHolder(
+  rawHeaders: readonly string[],
+  { holderHeader }: ClaimFields,
+): string | Fault | undefined {
+  const text = readField(rawHeaders, holderHeader)
+  // A holder's name is spelt like a task's.
+  if (typeof text !== 'string' || isTask(text)) return text
+  return { fault: `The ${holderHeader} header is ${excerpt(text)}. Send 1 to 256 visible ASCII characters.` }
 }
 
 /** The task that the path or the header names; if both do, it must be the same. */
