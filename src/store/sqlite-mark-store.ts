@@ -45,6 +45,7 @@ export function openSqliteMarkStore(
 class SqliteMarkStore implements MarkStore {
   readonly origin: StoreOrigin
   readonly #worker: Worker
+  readonly #ended: Promise<void>
   readonly #onFatal: (error: ExitError) => void
   readonly #pending = new Map<number, Pending>()
   #nextId = 0
@@ -65,7 +66,12 @@ class SqliteMarkStore implements MarkStore {
     this.#onFatal = onFatal
     worker.on('message', (message: FromWorker) => this.#receive(message))
     worker.on('error', (error: Error) => this.#fail(error.message))
-    worker.on('exit', () => this.#fail('it ended unasked'))
+    this.#ended = new Promise((resolve) => {
+      worker.on('exit', () => {
+        this.#fail('it ended unasked')
+        resolve()
+      })
+    })
   }
 
   counts(): StoreCounts {
@@ -80,13 +86,14 @@ class SqliteMarkStore implements MarkStore {
     await this.#ask((id) => this.#records.push({ id, task, token, complete }))
   }
 
+  /** Safe to call again, and after a fatal fault: it waits for the thread's end. */
   close(clean: boolean): Promise<void> {
-    return new Promise((resolve) => {
+    if (this.#state === 'open') {
       this.#flush()
       this.#state = 'closing'
-      this.#worker.once('exit', () => resolve())
       this.#post({ kind: 'close', clean })
-    })
+    }
+    return this.#ended
   }
 
   #ask(enqueue: (id: number) => void): Promise<Mark | undefined> {
