@@ -107,6 +107,8 @@ function openFile(directory: string, created: boolean, unlock: () => void): Open
 /** Written under another name, fsynced and renamed: a store exists whole or not at all. */
 function createFile(directory: string, floor: Token): void {
   const file = path.join(directory, STORE_FILE)
+  const orphan = ['-wal', '-journal'].map((suffix) => `${file}${suffix}`).find((name) => fs.existsSync(name))
+  if (orphan) throw orphaned(directory, orphan) // SQLite would write it into the new store.
   const draft = `${file}.new`
   fs.rmSync(draft, { force: true })
   const db = new DatabaseSync(draft)
@@ -165,6 +167,15 @@ function missing(directory: string): ExitError {
     EXIT.unavailable,
     `store.path: there is no store in ${directory}, and store.create is "never". If this is a new resource, ` +
       'make one with "fencegate init". If a store was here, its marks are lost: make one with ' +
+      '"fencegate init --floor N", N at or above every token ever granted.',
+  )
+}
+
+function orphaned(directory: string, orphan: string): ExitError {
+  return new ExitError(
+    EXIT.unavailable,
+    `store.path: ${orphan} belongs to a store whose ${STORE_FILE} is gone from ${directory}; its last marks are ` +
+      `in it. Nothing was made. Bring ${STORE_FILE} back; or move both away and make a new store with ` +
       '"fencegate init --floor N", N at or above every token ever granted.',
   )
 }
