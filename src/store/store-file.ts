@@ -79,8 +79,10 @@ function openFile(directory: string, created: boolean, unlock: () => void): Open
   if (fs.existsSync(wal)) rewriteDurably(wal)
   const db = new DatabaseSync(file)
   try {
-    configure(db)
+    // Before the first read, which makes the WAL index: it stays in this process's memory.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
     requireOurs(db, directory)
+    configure(db)
     const readMeta = db.prepare('SELECT created_at_ms, clean_stop, floor FROM meta')
     readMeta.setReadBigInts(true)
     const meta = readMeta.get()
@@ -124,12 +126,11 @@ function createFile(directory: string, floor: Token): void {
 }
 
 /**
- * Exclusive locking before WAL keeps the WAL index in this process's memory. FULL fsyncs the WAL at each
- * commit. Checkpoints are made by the commit worker, so that their failures are seen.
+ * FULL fsyncs the WAL at each commit. Checkpoints are made by the commit worker, so that their failures are
+ * seen.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
-    PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = 1;

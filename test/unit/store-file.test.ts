@@ -97,6 +97,39 @@ test.each(['marks.db-wal', 'marks.db-journal'])('no store is made beside an orph
   expect(fs.readFileSync(path.join(directory, name), 'utf8')).toContain('the marks of')
 })
 
+test.each([
+  ['an empty file', Buffer.alloc(0)],
+  ['a text', Buffer.from('task,token\nk,9\n'.repeat(500))],
+  ['a garbage header', Buffer.concat([Buffer.alloc(100, 0x5a), Buffer.alloc(8092)])],
+  ['zeroes', Buffer.alloc(8192)],
+])('%s is not a store, and is left as it is', (_, content) => {
+  for (const options of [never, ifMissing]) {
+    const directory = temporaryDirectory()
+    const file = path.join(directory, 'marks.db')
+    fs.writeFileSync(file, content)
+    expect(refusal(() => openStore(options(directory)))).toMatch(/damaged or foreign.*--floor N/s)
+    expect(fs.readFileSync(file).equals(content), 'it was changed').toBe(true)
+  }
+})
+
+test('another program’s SQLite file is refused and left as it is', () => {
+  const directory = temporaryDirectory()
+  const file = path.join(directory, 'marks.db')
+  const db = new DatabaseSync(file)
+  db.exec('CREATE TABLE marks (task, token, complete)')
+  db.close()
+  const before = fs.readFileSync(file)
+  expect(refusal(() => openStore(ifMissing(directory)))).toMatch(/not a fencegate store/)
+  expect(fs.readFileSync(file).equals(before), 'it was changed').toBe(true)
+})
+
+test('a store of a newer fencegate is refused and left as it is', () => {
+  const directory = changedStore((db) => db.exec('PRAGMA user_version = 2'))
+  const before = fs.readFileSync(path.join(directory, 'marks.db'))
+  expect(refusal(() => openStore(never(directory)))).toMatch(/newer fencegate \(schema 2, .* knows 1\)/)
+  expect(fs.readFileSync(path.join(directory, 'marks.db')).equals(before), 'it was changed').toBe(true)
+})
+
 test('a directory that can’t be made or written is refused with its path and the cause', () => {
   const file = path.join(temporaryDirectory(), 'file')
   fs.writeFileSync(file, '')
