@@ -37,8 +37,7 @@ export class MarkTable {
     )
     this.#insert = db.prepare('INSERT INTO marks VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING')
     this.#advance = db.prepare('UPDATE meta SET commit_sequence = commit_sequence + 1')
-    const counts = db.prepare('SELECT (SELECT count(*) FROM marks) AS tasks, commit_sequence FROM meta').get()
-    this.#counts = { tasks: Number(counts?.tasks), commitSequence: Number(counts?.commit_sequence) }
+    this.#counts = store.counts
   }
 
   get counts(): StoreCounts {

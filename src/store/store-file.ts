@@ -4,13 +4,16 @@
  */
 import fs from 'node:fs'
 import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { EXIT, ExitError } from '../errors.ts'
 import type { Token } from '../token.ts'
 import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } from './durable-files.ts'
-import type { StoreOrigin } from './mark-store.ts'
+import type { StoreCounts, StoreOrigin } from './mark-store.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
 import { lockStore } from './store-lock.ts'
+
+/** SQLite's primary result codes for another schema (ERROR), a damaged file (CORRUPT) and no database (NOTADB). */
+const FOREIGN_OR_DAMAGED = new Set([1, 11, 26])
 
 export interface StoreFileOptions {
   /** The data directory, absolute. */
@@ -24,6 +27,7 @@ export interface OpenStore {
   readonly db: DatabaseSync
   readonly origin: StoreOrigin
   readonly floor: Token
+  readonly counts: StoreCounts
   close(): void
 }
 
@@ -83,9 +87,7 @@ function openFile(directory: string, created: boolean, unlock: () => void): Open
     db.exec('PRAGMA locking_mode = EXCLUSIVE')
     requireOurs(db, directory)
     configure(db)
-    const readMeta = db.prepare('SELECT created_at_ms, clean_stop, floor FROM meta')
-    readMeta.setReadBigInts(true)
-    const meta = readMeta.get()
+    const meta = readMeta(db)
     if (!meta) throw damaged(directory, 'its meta row is missing')
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
@@ -95,6 +97,7 @@ function openFile(directory: string, created: boolean, unlock: () => void): Open
       db,
       floor: meta.floor as bigint,
       origin: { unclean, created, createdAtMs: Number(meta.created_at_ms) },
+      counts: { tasks: Number(meta.tasks), commitSequence: Number(meta.commit_sequence) },
       close() {
         db.close()
         unlock()
@@ -143,6 +146,7 @@ function requireOurs(db: DatabaseSync, directory: string): void {
   const applicationId = pragma(db, 'application_id')
   if (applicationId !== BigInt(APPLICATION_ID)) throw damaged(directory, 'it is not a fencegate store')
   const version = pragma(db, 'user_version')
+  if (version < 1n) throw damaged(directory, `there is no schema version ${version}`)
   if (version > BigInt(SCHEMA_VERSION)) {
     throw new ExitError(
       EXIT.unavailable,
@@ -150,6 +154,15 @@ function requireOurs(db: DatabaseSync, directory: string): void {
         `${SCHEMA_VERSION}). Run that version; this one changed nothing.`,
     )
   }
+}
+
+/** Counting the tasks visits every page of marks, so damage that SQLite can see is seen here. */
+function readMeta(db: DatabaseSync): Record<string, SQLOutputValue> | undefined {
+  const statement = db.prepare(
+    'SELECT created_at_ms, clean_stop, floor, commit_sequence, (SELECT count(*) FROM marks) AS tasks FROM meta',
+  )
+  statement.setReadBigInts(true)
+  return statement.get()
 }
 
 function requireIntact(db: DatabaseSync, directory: string): void {
@@ -196,8 +209,7 @@ function guarded<T>(directory: string, work: () => T): T {
   } catch (error) {
     if (error instanceof ExitError) throw error
     const { code, errcode, message } = error as { code?: string; errcode?: number; message: string }
-    const primary = (errcode ?? 0) & 0xff
-    if (primary === 11 || primary === 26) throw damaged(directory, message)
+    if (errcode !== undefined && FOREIGN_OR_DAMAGED.has(errcode & 0xff)) throw damaged(directory, message)
     const cause = code === 'ERR_SQLITE_ERROR' ? `SQLite error ${errcode}: ${message}` : message
     throw new ExitError(
       EXIT.unavailable,

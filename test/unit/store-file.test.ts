@@ -130,6 +130,18 @@ test('a store of a newer fencegate is refused and left as it is', () => {
   expect(fs.readFileSync(path.join(directory, 'marks.db')).equals(before), 'it was changed').toBe(true)
 })
 
+test.each([
+  ['a schema version that never was', (db: DatabaseSync) => db.exec('PRAGMA user_version = 0')],
+  ['no meta row', (db: DatabaseSync) => db.exec('DELETE FROM meta')],
+  ['no meta table', (db: DatabaseSync) => db.exec('DROP TABLE meta')],
+  ['no marks table', (db: DatabaseSync) => db.exec('DROP TABLE marks')],
+])('a store with %s is refused each time', (_, change) => {
+  const directory = changedStore(change)
+  for (let attempt = 0; attempt < 2; attempt++) {
+    expect(refusal(() => openStore(never(directory)))).toMatch(/damaged or foreign.*--floor N/s)
+  }
+})
+
 test('a directory that can’t be made or written is refused with its path and the cause', () => {
   const file = path.join(temporaryDirectory(), 'file')
   fs.writeFileSync(file, '')
