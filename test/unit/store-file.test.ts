@@ -169,6 +169,19 @@ test.runIf(process.platform === 'linux')('/proc is no local file system', () => 
   expect(refusal(() => openStore(ifMissing('/proc')))).toMatch(/type 0x9fa0/)
 })
 
+test('a lock that another holds is told apart from a lock that can’t be taken', () => {
+  const directory = temporaryDirectory()
+  initStore(directory, 0n, 0)
+  const holder = new DatabaseSync(path.join(directory, 'lock.db'))
+  holder.exec('BEGIN EXCLUSIVE')
+  expect(refusal(() => openStore(never(directory)))).toMatch(/locked by another process.*lockWait \(0 ms\)/)
+  holder.close()
+  fs.writeFileSync(path.join(directory, 'lock.db'), 'no lock '.repeat(100))
+  const message = refusal(() => openStore(never(directory)))
+  expect(message).not.toMatch(/another process/)
+  expect(message).toMatch(/lock\.db/)
+})
+
 test('a refused start lets go of the lock', () => {
   const directory = changedStore((db) => db.exec('DELETE FROM meta'))
   refusal(() => openStore(never(directory)))
