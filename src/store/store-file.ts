@@ -119,8 +119,9 @@ function createFile(directory: string, floor: Token): void {
   const db = new DatabaseSync(draft)
   try {
     db.exec('PRAGMA synchronous = FULL')
-    db.exec(SCHEMA)
+    db.exec(`BEGIN; ${SCHEMA}`)
     db.prepare('INSERT INTO meta VALUES (1, ?, 0, ?, ?)').run(Date.now(), floor === 0n ? 1 : 0, floor)
+    db.exec('COMMIT')
   } finally {
     db.close()
   }
