@@ -39,6 +39,9 @@ export function openSqliteMarkStore(
     worker.once('error', (error: Error) => {
       reject(new ExitError(EXIT.unavailable, `the store's thread failed: ${error.message}`, { cause: error }))
     })
+    worker.once('exit', (code) => {
+      reject(new ExitError(EXIT.unavailable, `the store's thread ended with code ${code} before it was open`))
+    })
   })
 }
 

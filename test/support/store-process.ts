@@ -33,7 +33,9 @@ interface Call {
 /** Rejects with what the store refused with. */
 export async function openInProcess(options: StoreFileOptions, limits: Limits = {}): Promise<StoreProcess> {
   const child = start(options, limits)
-  const [reply] = (await once(child, 'message')) as [StoreReply]
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`it ended with code ${code}`)))
+  const [reply] = (await Promise.race([once(child, 'message'), ended])) as [StoreReply]
+  ended.catch(() => {}) // From here on its end is no surprise.
   if (reply.kind === 'open') return new StoreProcess(child, reply)
   if (reply.kind === 'result') throw new Error('a result before the store is open')
   throw new ExitError(reply.exitCode, reply.message)
