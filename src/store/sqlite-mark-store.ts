@@ -46,12 +46,16 @@ export function openSqliteMarkStore(
     worker.once('error', (error: Error) => {
       reject(new ExitError(EXIT.unavailable, `the store's thread failed: ${error.message}`, { cause: error }))
     })
+    worker.once('exit', (code) => {
+      reject(new ExitError(EXIT.unavailable, `the store's thread ended with code ${code} before it was open`))
+    })
   })
 }
 
 class SqliteMarkStore implements MarkStore {
   readonly origin: StoreOrigin
   readonly #worker: Worker
+  readonly #ended: Promise<void>
   readonly #onFatal: (error: ExitError) => void
   readonly #pending = new Map<number, Pending>()
   #nextId = 0
@@ -72,7 +76,12 @@ class SqliteMarkStore implements MarkStore {
     this.#onFatal = onFatal
     worker.on('message', (message: FromWorker) => this.#receive(message))
     worker.on('error', (error: Error) => this.#fail(error.message))
-    worker.on('exit', () => this.#fail('it ended unasked'))
+    this.#ended = new Promise((resolve) => {
+      worker.on('exit', () => {
+        this.#fail('it ended unasked')
+        resolve()
+      })
+    })
   }
 
   counts(): StoreCounts {
@@ -95,13 +104,14 @@ class SqliteMarkStore implements MarkStore {
     return (await this.#read({ kind: 'write', id: writeId })) as UnknownWrite | undefined
   }
 
+  /** Safe to call again, and after a fatal fault: it waits for the thread's end. */
   close(clean: boolean): Promise<void> {
-    return new Promise((resolve) => {
+    if (this.#state === 'open') {
       this.#flush()
       this.#state = 'closing'
-      this.#worker.once('exit', () => resolve())
       this.#post({ kind: 'close', clean })
-    })
+    }
+    return this.#ended
   }
 
   #read(read: Read): Promise<ReadResult> {

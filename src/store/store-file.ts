@@ -4,13 +4,16 @@
  */
 import fs from 'node:fs'
 import path from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { EXIT, ExitError } from '../errors.ts'
 import type { Token } from '../token.ts'
 import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } from './durable-files.ts'
-import type { StoreOrigin } from './mark-store.ts'
+import type { StoreCounts, StoreOrigin } from './mark-store.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
 import { lockStore } from './store-lock.ts'
+
+/** SQLite's primary result codes for another schema (ERROR), a damaged file (CORRUPT) and no database (NOTADB). */
+const FOREIGN_OR_DAMAGED = new Set([1, 11, 26])
 
 export interface StoreFileOptions {
   /** The data directory, absolute. */
@@ -26,6 +29,7 @@ export interface OpenStore {
   readonly db: DatabaseSync
   readonly origin: StoreOrigin
   readonly floor: Token
+  readonly counts: StoreCounts
   close(): void
 }
 
@@ -82,11 +86,11 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
   if (fs.existsSync(wal)) rewriteDurably(wal)
   const db = new DatabaseSync(file)
   try {
-    configure(db)
+    // Before the first read, which makes the WAL index: it stays in this process's memory.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
     requireOurs(db, directory)
-    const readMeta = db.prepare('SELECT created_at_ms, clean_stop, intents_complete, floor FROM meta')
-    readMeta.setReadBigInts(true)
-    const meta = readMeta.get()
+    configure(db)
+    const meta = readMeta(db)
     if (!meta) throw damaged(directory, 'its meta row is missing')
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
@@ -101,6 +105,12 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
       db,
       floor: meta.floor as bigint,
       origin: { unclean, intentsWereComplete, created, createdAtMs: Number(meta.created_at_ms) },
+      counts: {
+        tasks: Number(meta.tasks),
+        commitSequence: Number(meta.commit_sequence),
+        unresolved: Number(meta.unresolved),
+        frozen: Number(meta.frozen),
+      },
       close() {
         db.close()
         unlock()
@@ -115,13 +125,16 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
 /** Written under another name, fsynced and renamed: a store exists whole or not at all. */
 function createFile(directory: string, floor: Token): void {
   const file = path.join(directory, STORE_FILE)
+  const orphan = ['-wal', '-journal'].map((suffix) => `${file}${suffix}`).find((name) => fs.existsSync(name))
+  if (orphan) throw orphaned(directory, orphan) // SQLite would write it into the new store.
   const draft = `${file}.new`
   fs.rmSync(draft, { force: true })
   const db = new DatabaseSync(draft)
   try {
     db.exec('PRAGMA synchronous = FULL')
-    db.exec(SCHEMA)
+    db.exec(`BEGIN; ${SCHEMA}`)
     db.prepare('INSERT INTO meta VALUES (1, ?, 0, ?, 0, ?)').run(Date.now(), floor === 0n ? 1 : 0, floor)
+    db.exec('COMMIT')
   } finally {
     db.close()
   }
@@ -130,12 +143,11 @@ function createFile(directory: string, floor: Token): void {
 }
 
 /**
- * Exclusive locking before WAL keeps the WAL index in this process's memory. FULL fsyncs the WAL at each
- * commit. Checkpoints are made by the commit worker, so that their failures are seen.
+ * FULL fsyncs the WAL at each commit. Checkpoints are made by the commit worker, so that their failures are
+ * seen.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
-    PRAGMA locking_mode = EXCLUSIVE;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     PRAGMA fullfsync = 1;
@@ -148,6 +160,7 @@ function requireOurs(db: DatabaseSync, directory: string): void {
   const applicationId = pragma(db, 'application_id')
   if (applicationId !== BigInt(APPLICATION_ID)) throw damaged(directory, 'it is not a fencegate store')
   const version = pragma(db, 'user_version')
+  if (version < 1n) throw damaged(directory, `there is no schema version ${version}`)
   if (version > BigInt(SCHEMA_VERSION)) {
     throw new ExitError(
       EXIT.unavailable,
@@ -155,6 +168,20 @@ function requireOurs(db: DatabaseSync, directory: string): void {
         `${SCHEMA_VERSION}). Run that version; this one changed nothing.`,
     )
   }
+}
+
+/**
+ * Counting the tasks visits every page of marks, so damage that SQLite can see is seen here. Intents without an
+ * ending count as unresolved: this start makes them unknown outcomes.
+ */
+function readMeta(db: DatabaseSync): Record<string, SQLOutputValue> | undefined {
+  const statement = db.prepare(
+    'SELECT created_at_ms, clean_stop, intents_complete, floor, commit_sequence, ' +
+      '(SELECT count(*) FROM marks) AS tasks, (SELECT count(*) FROM frozen) AS frozen, ' +
+      '(SELECT count(*) FROM writes WHERE resolution IS NULL) AS unresolved FROM meta',
+  )
+  statement.setReadBigInts(true)
+  return statement.get()
 }
 
 function requireIntact(db: DatabaseSync, directory: string): void {
@@ -177,6 +204,15 @@ function missing(directory: string): ExitError {
   )
 }
 
+function orphaned(directory: string, orphan: string): ExitError {
+  return new ExitError(
+    EXIT.unavailable,
+    `store.path: ${orphan} belongs to a store whose ${STORE_FILE} is gone from ${directory}; its last marks are ` +
+      `in it. Nothing was made. Bring ${STORE_FILE} back; or move both away and make a new store with ` +
+      '"fencegate init --floor N", N at or above every token ever granted.',
+  )
+}
+
 function damaged(directory: string, how: string): ExitError {
   return new ExitError(
     EXIT.unavailable,
@@ -192,8 +228,7 @@ function guarded<T>(directory: string, work: () => T): T {
   } catch (error) {
     if (error instanceof ExitError) throw error
     const { code, errcode, message } = error as { code?: string; errcode?: number; message: string }
-    const primary = (errcode ?? 0) & 0xff
-    if (primary === 11 || primary === 26) throw damaged(directory, message)
+    if (errcode !== undefined && FOREIGN_OR_DAMAGED.has(errcode & 0xff)) throw damaged(directory, message)
     const cause = code === 'ERR_SQLITE_ERROR' ? `SQLite error ${errcode}: ${message}` : message
     throw new ExitError(
       EXIT.unavailable,

@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { EXIT, ExitError } from '../errors.ts'
 
 const LOCK_FILE = 'lock.db'
+const SQLITE_BUSY = 5
 
 /** Takes the lock, waiting up to `waitMs`; blocks the thread. The returned function drops it. */
 export function lockStore(directory: string, waitMs: number): () => void {
@@ -17,10 +18,14 @@ export function lockStore(directory: string, waitMs: number): () => void {
     lock.exec('BEGIN EXCLUSIVE')
   } catch (error) {
     lock.close()
+    const { errcode = 0, message } = error as { errcode?: number; message: string }
     throw new ExitError(
       EXIT.unavailable,
-      `store.path: ${directory} is locked by another process and stayed so for store.lockWait (${waitMs} ms). ` +
-        'Two enforcers on one store must never overlap: stop the other one, or wait longer.',
+      (errcode & 0xff) === SQLITE_BUSY
+        ? `store.path: ${directory} is locked by another process and stayed so for store.lockWait (${waitMs} ms). ` +
+            'Two enforcers on one store must never overlap: stop the other one, or wait longer.'
+        : `store.path: ${path.join(directory, LOCK_FILE)} can't be locked: ${message}. It holds no data: check ` +
+            'that this user may write it; if it is damaged, remove it while no fencegate runs.',
       { cause: error },
     )
   }

@@ -19,7 +19,7 @@ export class RolledBackError extends Error {
   override readonly name = 'RolledBackError'
 }
 
-type Counted = 'tasks' | 'unresolved' | 'frozen'
+type Counted = Exclude<keyof StoreCounts, 'commitSequence'>
 
 export class StoreTables {
   readonly #store: OpenStore
@@ -35,13 +35,7 @@ export class StoreTables {
     this.#writes = new WriteTable(db)
     this.#writes.endOpenIntents()
     this.#advance = db.prepare('UPDATE meta SET commit_sequence = commit_sequence + 1')
-    const count = (sql: string) => Number(db.prepare(sql).get()?.n)
-    this.#counts = {
-      tasks: count('SELECT count(*) AS n FROM marks'),
-      frozen: count('SELECT count(*) AS n FROM frozen'),
-      unresolved: count('SELECT count(*) AS n FROM writes WHERE resolution IS NULL'),
-      commitSequence: count('SELECT commit_sequence AS n FROM meta'),
-    }
+    this.#counts = store.counts
   }
 
   get counts(): StoreCounts {

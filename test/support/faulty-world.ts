@@ -238,6 +238,7 @@ export class FaultyWorld {
     write.interruption = refusal
     const raised = this.#durableSince.find(({ task, token }) => task === write.task && token > write.token)
     assert.ok(raised, 'interrupted without a higher durable mark')
+    assert.ok((refusal.highest ?? 0n) <= this.#disk.mark(write.task).token, 'told a mark that is not durable')
     if (write.state === 'begun') {
       assert.equal(refusal.code, 'superseded')
       const drainedMs = this.#clock.now() - raised.ms

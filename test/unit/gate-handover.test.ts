@@ -153,6 +153,27 @@ test('a failed commit does not lose the drain limit: a stalled holder is cut off
   expect(interruptions).toMatchObject([{ code: 'superseded', highest: 9n }])
 })
 
+test('who is cut off while a raise commits is told the highest token on record, not the one asked for', async () => {
+  const rig = new GateRig({ marks: mark8, storeTimeoutMs: 2 * DRAIN_LIMIT_MS })
+  const interruptions = interruptionsOf(await rig.begun(8n))
+  rig.ask(9n)
+  await rig.serveAll()
+  rig.ask(10n)
+  await rig.clock.advance(DRAIN_LIMIT_MS)
+  expect(rig.pending).toEqual(['record 10'])
+  expect(interruptions).toMatchObject([{ code: 'superseded', highest: 9n }])
+})
+
+test('who waits for a handover and is overtaken by a higher token is told at once', async () => {
+  const rig = new GateRig({ marks: mark8 })
+  await rig.begun(8n)
+  const overtaken = rig.ask(9n)
+  await rig.serveAll()
+  rig.ask(10n)
+  await rig.serveAll()
+  expect(refusalOf(overtaken)).toMatchObject({ code: 'stale-token', highest: 10n })
+})
+
 test('a sender that lets go within the interruption hands over at once', async () => {
   const rig = new GateRig({ marks: mark8 })
   const lower = await rig.begun(8n)

@@ -1,0 +1,109 @@
+/**
+ * What a failing disk does to the SQLite store: a full one is a definite failure and service goes on; any
+ * other fault leaves unknown what is stored, and the process has to end.
+ */
+import fs from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { EXIT } from '../../src/errors.ts'
+import { type MarkStore, StoreError } from '../../src/store/mark-store.ts'
+import { openInProcess } from '../support/store-process.ts'
+import { temporaryDirectory } from '../support/temporary.ts'
+import { settled } from '../support/virtual-clock.ts'
+
+const support = (file: string) => fileURLToPath(new URL(`../support/${file}`, import.meta.url))
+
+const PLENTY = '1000000'
+const NO_MORE = '1' // SQLite rounds it up to the pages that are in use.
+
+const options = () => ({ directory: temporaryDirectory(), create: 'if-missing', lockWaitMs: 0 }) as const
+
+const longName = (i: number) => `a-task-with-a-name-long-enough-to-need-pages-${'x'.repeat(150)}-${i}`
+
+/** Records each, and says which of them were refused. */
+async function recordAll(store: MarkStore, tasks: readonly string[], token: bigint): Promise<string[]> {
+  const results = await Promise.allSettled(tasks.map((task) => store.record(task, token, true)))
+  const refused: string[] = []
+  for (const [i, result] of results.entries()) {
+    if (result.status === 'fulfilled') continue
+    expect(result.reason).toBeInstanceOf(StoreError)
+    expect(result.reason.message).toMatch(/full/)
+    refused.push(tasks[i] as string)
+  }
+  return refused
+}
+
+test('a full disk refuses records, stores nothing of them, and is over when there is room', async () => {
+  const limit = path.join(temporaryDirectory(), 'limit')
+  fs.writeFileSync(limit, PLENTY)
+  const where = options()
+  const store = await openInProcess(where, {
+    preload: support('faulty-page-limit.ts'),
+    env: { TEST_PAGE_LIMIT_FILE: limit },
+  })
+  await store.record('k', 8n, true)
+  fs.writeFileSync(limit, NO_MORE)
+  const tasks = Array.from({ length: 200 }, (_, i) => longName(i))
+  const refused = await recordAll(store, tasks, 5n)
+  expect(refused.length).toBeGreaterThan(100)
+  for (const task of tasks) {
+    const expected = refused.includes(task) ? { token: 0n, recorded: false } : { token: 5n, recorded: true }
+    expect(await store.load(task)).toMatchObject(expected)
+  }
+  expect(store.counts().tasks).toBe(1 + tasks.length - refused.length)
+  await store.record('k', 9n, true) // Needs no page more.
+  fs.writeFileSync(limit, PLENTY)
+  expect(await recordAll(store, refused, 6n)).toEqual([])
+  await store.kill()
+
+  const reopened = await openInProcess(where)
+  expect(await reopened.load('k')).toMatchObject({ token: 9n })
+  for (const task of refused) expect(await reopened.load(task)).toMatchObject({ token: 6n, recorded: true })
+  await reopened.close(true)
+})
+
+test('an I/O error is fatal: 69, the record’s fate is never told, and what was told before is kept', async () => {
+  const where = options()
+  await (await openInProcess(where)).close(true)
+  const store = await openInProcess(where, { fileBlocks: 1024 })
+  const told = new Map<string, bigint>()
+  let answered = 0
+  let asked = 0
+  let failure: unknown
+  const fatal = store.fatal.then((error) => {
+    failure = error
+  })
+  while (failure === undefined) {
+    const task = longName(asked % 50)
+    const token = BigInt(++asked)
+    const record = store.record(task, token, true).then(() => {
+      answered++
+      told.set(task, token)
+    })
+    await Promise.race([record, fatal])
+  }
+  expect(failure).toMatchObject({ exitCode: EXIT.unavailable })
+  expect(String(failure)).toMatch(/SQLite error \d+.*unknown until the store is opened anew/)
+  expect(answered).toBe(asked - 1)
+  expect(answered).toBeGreaterThan(50)
+  await expect(store.record('k', 1n, true)).rejects.toThrow('closed')
+  await settled()
+  expect(answered, 'answered after the fatal fault').toBe(asked - 1)
+  await store.close(false)
+
+  const reopened = await openInProcess(where)
+  expect(reopened.origin.unclean).toBe(true)
+  for (const [task, token] of told) {
+    const mark = await reopened.load(task)
+    expect(mark.token).toBeGreaterThanOrEqual(token)
+    expect(mark.token).toBeLessThanOrEqual(BigInt(asked))
+  }
+  await reopened.close(true)
+})
+
+test('a store’s thread that ends before it opened is a start that failed, not one that hangs', async () => {
+  const opening = openInProcess(options(), { preload: support('faulty-thread-exit.ts') })
+  await expect(opening).rejects.toMatchObject({ exitCode: EXIT.unavailable })
+  await expect(opening).rejects.toThrow(/thread ended/)
+})

@@ -1,0 +1,120 @@
+/** A SQLite mark store in a process of its own, to be killed, or to be run under limits. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import { ExitError } from '../../src/errors.ts'
+import {
+  type Mark,
+  type MarkStore,
+  type StoreCounts,
+  StoreError,
+  type StoreOrigin,
+} from '../../src/store/mark-store.ts'
+import type { StoreFileOptions } from '../../src/store/store-file.ts'
+import type { Token } from '../../src/token.ts'
+import type { StoreCall, StoreReply } from './store-messages.ts'
+
+const CHILD = fileURLToPath(new URL('./store-child.ts', import.meta.url))
+
+interface Limits {
+  /** Blocks of 512 bytes that no file may grow beyond. */
+  readonly fileBlocks?: number
+  readonly env?: NodeJS.ProcessEnv
+  /** A module that is loaded first in each of its threads. */
+  readonly preload?: string
+}
+
+interface Call {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+/** Rejects with what the store refused with. */
+export async function openInProcess(options: StoreFileOptions, limits: Limits = {}): Promise<StoreProcess> {
+  const child = start(options, limits)
+  const ended = once(child, 'exit').then(([code]) => Promise.reject(new Error(`it ended with code ${code}`)))
+  const [reply] = (await Promise.race([once(child, 'message'), ended])) as [StoreReply]
+  ended.catch(() => {}) // From here on its end is no surprise.
+  if (reply.kind === 'open') return new StoreProcess(child, reply)
+  if (reply.kind === 'result') throw new Error('a result before the store is open')
+  throw new ExitError(reply.exitCode, reply.message)
+}
+
+function start(options: StoreFileOptions, { fileBlocks, env, preload }: Limits): ChildProcess {
+  const node = [process.execPath, CHILD, JSON.stringify(options)]
+  const limited = ['sh', '-c', `ulimit -f ${fileBlocks} && exec "$0" "$@"`, ...node]
+  const [command, ...args] = fileBlocks === undefined ? node : limited
+  const child = spawn(command as string, args, {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'advanced',
+    env: { ...process.env, NODE_OPTIONS: preload === undefined ? '' : `--import=${preload}`, ...env },
+  })
+  onTestFinished(() => {
+    child.kill('SIGKILL')
+  })
+  return child
+}
+
+export class StoreProcess implements MarkStore {
+  readonly origin: StoreOrigin
+  /** Resolves with the error that the store called fatal, if it ever does. */
+  readonly fatal: Promise<ExitError>
+  readonly #child: ChildProcess
+  readonly #calls = new Map<number, Call>()
+  #nextId = 0
+  #counts: StoreCounts
+
+  constructor(child: ChildProcess, opened: { origin: StoreOrigin; counts: StoreCounts }) {
+    this.#child = child
+    this.origin = opened.origin
+    this.#counts = opened.counts
+    this.fatal = new Promise((resolve) => {
+      child.on('message', (reply: StoreReply) => {
+        if (reply.kind === 'result') this.#receive(reply)
+        else if (reply.kind === 'fatal') resolve(new ExitError(reply.exitCode, reply.message))
+      })
+    })
+  }
+
+  counts(): StoreCounts {
+    return this.#counts
+  }
+
+  load(task: string): Promise<Mark> {
+    return this.#call('load', task) as Promise<Mark>
+  }
+
+  async record(task: string, token: Token, complete: boolean): Promise<void> {
+    await this.#call('record', task, token, complete)
+  }
+
+  async close(clean: boolean): Promise<void> {
+    const exited = once(this.#child, 'exit')
+    await this.#call('close', clean)
+    await exited
+  }
+
+  /** `kill -9`, and waits until the kernel has let go of its locks. */
+  async kill(): Promise<void> {
+    const exited = once(this.#child, 'exit')
+    this.#child.kill('SIGKILL')
+    await exited
+  }
+
+  #call(method: StoreCall['method'], ...args: readonly unknown[]): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++
+      this.#calls.set(id, { resolve, reject })
+      this.#child.send({ id, method, args } satisfies StoreCall)
+    })
+  }
+
+  #receive({ id, counts, value, failure }: Extract<StoreReply, { kind: 'result' }>): void {
+    this.#counts = counts
+    const call = this.#calls.get(id)
+    this.#calls.delete(id)
+    if (failure === undefined) call?.resolve(value)
+    else call?.reject(new StoreError(failure))
+  }
+}
