@@ -51,8 +51,8 @@ function serve(table: MarkTable): void {
       const loads: LoadRequest[] = []
       let message: ToWorker | undefined = first
       while (message?.kind === 'work') {
-        records.push(...message.records)
-        loads.push(...message.loads)
+        for (const record of message.records) records.push(record)
+        for (const load of message.loads) loads.push(load)
         message = receiveMessageOnPort(port)?.message as ToWorker | undefined
       }
       if (records.length > 0 || loads.length > 0) work(records, loads)
