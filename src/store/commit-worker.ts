@@ -28,6 +28,7 @@ function serve(table: MarkTable): void {
       } catch (error) {
         if (!(error instanceof RolledBackError)) throw error
         failure = error.message
+        sinceCheckpoint = RECORDS_PER_CHECKPOINT // The room that the WAL has taken can be used again.
       }
     }
     const ids = records.map(({ id }) => id)

@@ -66,6 +66,20 @@ test('a full disk refuses records, stores nothing of them, and is over when ther
   await reopened.close(true)
 })
 
+test('a WAL that fills the disk is checkpointed, and service goes on in the room that it has', async () => {
+  const where = options()
+  const store = await openInProcess(where, { preload: support('faulty-wal-room.ts') })
+  let refused = 0
+  for (let token = 1n; token <= 100n; token++) {
+    const before = refused
+    await store.record('k', token, true).catch(() => refused++)
+    if (refused > before) await store.record('k', token, true) // At once, not some thousand records later.
+  }
+  expect(refused).toBeGreaterThan(2)
+  expect(await store.load('k')).toMatchObject({ token: 100n })
+  await store.close(true)
+})
+
 test('an I/O error is fatal: 69, the record’s fate is never told, and what was told before is kept', async () => {
   const where = options()
   await (await openInProcess(where)).close(true)
