@@ -29,6 +29,7 @@ function serve(tables: StoreTables): void {
       } catch (error) {
         if (!(error instanceof RolledBackError)) throw error
         failure = error.message
+        sinceCheckpoint = CHANGES_PER_CHECKPOINT // The room that the WAL has taken can be used again.
       }
     }
     const ids = commits.map(({ id }) => id)
@@ -57,8 +58,8 @@ function serve(tables: StoreTables): void {
       const reads: ReadRequest[] = []
       let message: ToWorker | undefined = first
       while (message?.kind === 'work') {
-        commits.push(...message.commits)
-        reads.push(...message.reads)
+        for (const commit of message.commits) commits.push(commit)
+        for (const read of message.reads) reads.push(read)
         message = receiveMessageOnPort(port)?.message as ToWorker | undefined
       }
       if (commits.length > 0 || reads.length > 0) work(commits, reads)

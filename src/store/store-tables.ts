@@ -114,9 +114,18 @@ export class StoreTables {
   }
 
   close(clean: boolean): void {
-    if (clean) this.#store.db.exec('UPDATE meta SET clean_stop = 1')
-    this.checkpoint('TRUNCATE')
+    this.checkpoint('TRUNCATE') // First, as it gives back the room that the record of a clean stop needs.
+    if (clean) this.#recordCleanStop()
     this.#store.close()
+  }
+
+  /** On a full disk it can't be recorded; the next start then waits out its grace. */
+  #recordCleanStop(): void {
+    try {
+      this.#store.db.exec('UPDATE meta SET clean_stop = 1')
+    } catch (error) {
+      if (!isFull(error)) throw error
+    }
   }
 }
 

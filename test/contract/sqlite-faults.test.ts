@@ -2,12 +2,15 @@
  * What a failing disk does to the SQLite store: a full one is a definite failure and service goes on; any
  * other fault leaves unknown what is stored, and the process has to end.
  */
+import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { EXIT } from '../../src/errors.ts'
 import { type MarkStore, StoreError } from '../../src/store/mark-store.ts'
+import type { FromWorker, ToWorker } from '../../src/store/messages.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { settled } from '../support/virtual-clock.ts'
@@ -63,6 +66,20 @@ test('a full disk refuses records, stores nothing of them, and is over when ther
   await reopened.close(true)
 })
 
+test('a WAL that fills the disk is checkpointed, and service goes on in the room that it has', async () => {
+  const where = options()
+  const store = await openInProcess(where, { preload: support('faulty-wal-room.ts') })
+  let refused = 0
+  for (let token = 1n; token <= 100n; token++) {
+    const before = refused
+    await store.record('k', token, true).catch(() => refused++)
+    if (refused > before) await store.record('k', token, true) // At once, not some thousand records later.
+  }
+  expect(refused).toBeGreaterThan(2)
+  expect(await store.load('k')).toMatchObject({ token: 100n })
+  await store.close(true)
+})
+
 test('an I/O error is fatal: 69, the record’s fate is never told, and what was told before is kept', async () => {
   const where = options()
   await (await openInProcess(where)).close(true)
@@ -106,4 +123,20 @@ test('a store’s thread that ends before it opened is a start that failed, not 
   const opening = openInProcess(options(), { preload: support('faulty-thread-exit.ts') })
   await expect(opening).rejects.toMatchObject({ exitCode: EXIT.unavailable })
   await expect(opening).rejects.toThrow(/thread ended/)
+})
+
+test('the store’s thread takes any number of requests at once', async () => {
+  const thread = new Worker(fileURLToPath(new URL('../../src/store/commit-worker.ts', import.meta.url)), {
+    workerData: options(),
+    resourceLimits: { stackSizeMb: 1 },
+  })
+  const next = async () => (await once(thread, 'message'))[0] as FromWorker
+  expect(await next()).toMatchObject({ kind: 'open' })
+  const say = (message: ToWorker) => thread.postMessage(message)
+  const loads = Array.from({ length: 200_000 }, (_, id) => ({ id, task: 'k' }))
+  say({ kind: 'work', records: [], loads })
+  const done = await next()
+  expect(done.kind === 'done' && done.loaded.length).toBe(loads.length)
+  say({ kind: 'close', clean: true })
+  await once(thread, 'exit')
 })

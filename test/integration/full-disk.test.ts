@@ -84,12 +84,13 @@ it('does not start on a full disk after a crash, says why, and has every mark on
   expect((await write('k', 8)).status).toBe(200)
 })
 
-it('ends in order on a full disk, and has every mark at the next start', async () => {
+it('ends in order on a full disk; the next start has every mark, and takes the stop for unclean', async () => {
   disk.fill()
   refusal(await write('k', 9), 503, 'store-unavailable')
   expect(await sidecar.stop()).toBe(0)
   disk.clear()
   sidecar = await sidecar.restart()
+  expect(sidecar.logs.filter(({ msg }) => msg.includes('unclean'))).toHaveLength(1)
   refusal(await write('k', 7), 412, 'stale-token')
   expect((await write('k', 8)).status).toBe(200)
 })

@@ -149,6 +149,16 @@ test('a raise that fails refuses those who needed it; the mark is read back befo
   await rig.permit(9n)
 })
 
+test('a raise that failed leaves no wish behind: a lower one after it records its own token', async () => {
+  const rig = new GateRig({ marks: mark8 })
+  await rig.begun(8n) // Keeps the task in use.
+  rig.ask(10n)
+  await rig.serve('lost')
+  rig.ask(9n)
+  await rig.serve()
+  expect(rig.pending).toEqual(['record 9'])
+})
+
 test('a raise that was stored although it was reported failed is found by the read-back', async () => {
   const rig = new GateRig({ marks: mark8 })
   const current = await rig.permit(8n)

@@ -92,6 +92,15 @@ test.each(stops)('after %s, a garbage header means no start', (_, clean) => {
   expectRefused(directory)
 })
 
+test('after an unclean stop, damage within a sound page is found too', () => {
+  const directory = largeStore(false)
+  const file = path.join(directory, 'marks.db')
+  const name = Buffer.from('a-task-with-a-name-of-some-length-1234')
+  const offset = fs.readFileSync(file).indexOf(name)
+  overwrite(file, offset, Buffer.alloc(name.length, 'z')) // Out of order now, so never found again.
+  expectRefused(directory)
+})
+
 test('a crash forgets no commit, checkpointed or not, and the next start knows of it', () => {
   const directory = temporaryDirectory()
   const { table } = open(directory)

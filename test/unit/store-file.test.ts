@@ -63,6 +63,15 @@ test('init makes a store that a start takes as it is; with a floor it starts as 
   plainStore.close()
 })
 
+test('an open store fsyncs each commit, is locked, and is checkpointed by nobody but the worker', () => {
+  const store = openStore(ifMissing(temporaryDirectory()))
+  const value = (name: string) => Object.values(store.db.prepare(`PRAGMA ${name}`).get() ?? {})[0]
+  const names = ['journal_mode', 'synchronous', 'locking_mode', 'wal_autocheckpoint']
+  expect(names.map(value)).toEqual(['wal', 2, 'exclusive', 0])
+  expect(['fullfsync', 'checkpoint_fullfsync'].map(value)).toEqual([1, 1])
+  store.close()
+})
+
 test('init never replaces a store', () => {
   const directory = temporaryDirectory()
   initStore(directory, 7n, 0)

@@ -1,4 +1,6 @@
 /** The table of marks on its own: exact values, one transaction a batch. */
+import fs from 'node:fs'
+import path from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { MarkTable, RolledBackError } from '../../src/store/mark-table.ts'
@@ -57,6 +59,34 @@ test('a full disk rolls the whole batch back; what fits still goes in, and all d
   table.commit(batch)
   expect(table.counts.tasks).toBe(501)
   table.close(true)
+})
+
+test('a full disk at the close makes it an unclean stop, not a fault', () => {
+  const { directory, db, table } = open()
+  table.commit([{ id: 0, task: 'k', token: 9n, complete: true }])
+  const exec = db.exec.bind(db)
+  db.exec = (sql) => {
+    if (sql.startsWith('UPDATE')) throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+    exec(sql)
+  }
+  table.close(true)
+  const after = openStore({ directory, create: 'never', lockWaitMs: 0 })
+  expect(after.origin.unclean).toBe(true)
+  expect(new MarkTable(after).load('k')).toMatchObject({ token: 9n })
+  after.close()
+})
+
+test('the close gives the WAL’s room back before it records the clean stop', () => {
+  const { directory, db, table } = open()
+  table.commit([{ id: 0, task: 'k', token: 9n, complete: true }])
+  const sizes: number[] = []
+  const exec = db.exec.bind(db)
+  db.exec = (sql) => {
+    if (sql.startsWith('UPDATE')) sizes.push(fs.statSync(path.join(directory, 'marks.db-wal')).size)
+    exec(sql)
+  }
+  table.close(true)
+  expect(sizes).toEqual([0])
 })
 
 test('a fault that is not a full disk is no roll-back: what is stored is unknown', () => {

@@ -1,0 +1,147 @@
+/**
+ * Breadth-first over every state that the rules can reach within a scope. A counterexample to a property of
+ * states or steps is a shortest one.
+ */
+import { Numbers, StateTable } from './state-table.ts'
+import { holderIsServed, isAtRest } from './properties.ts'
+import type { Rules } from './rules.ts'
+import { NO_WRITE, type Step, TASK_STEPS, WRITE_STEPS } from './steps.ts'
+import { tell } from './story.ts'
+import { type Property, type Scope, World } from './world.ts'
+
+export interface Exploration {
+  readonly states: number
+  readonly transitions: number
+  /** How often each rule was applied. */
+  readonly applied: ReadonlyMap<string, number>
+  readonly counterexample: Counterexample | undefined
+}
+
+export interface Counterexample {
+  readonly property: Property
+  /** One line a step. */
+  readonly story: readonly string[]
+}
+
+/** A fresh store, and the sidecar just started on it. */
+export function start(rules: Rules, scope: Scope): World {
+  const world = new World(scope)
+  world.disk.clean = world.cache.clean = true
+  rules.starts(world)
+  return world
+}
+
+/** @param watched the properties that end the exploration when one breaks. */
+export function explore(rules: Rules, scope: Scope, watched: readonly Property[]): Exploration {
+  return new Explorer(rules, scope, watched).run()
+}
+
+class Explorer {
+  readonly #rules: Rules
+  readonly #scope: Scope
+  readonly #watched: ReadonlySet<Property>
+  readonly #world: World
+  readonly #states: StateTable
+  readonly #packed: Uint32Array
+  /** From which state each was reached first. */
+  readonly #parents = new Numbers()
+  readonly #resting = new Numbers()
+  /** Pairs of a state and one that follows it for certain: see `isAtRest`. */
+  readonly #certain = new Numbers()
+  readonly #applied = new Map<string, number>()
+  #current = 0
+  #transitions = 0
+  #counterexample: Counterexample | undefined
+
+  constructor(rules: Rules, scope: Scope, watched: readonly Property[]) {
+    this.#rules = rules
+    this.#scope = scope
+    this.#watched = new Set(watched)
+    this.#world = start(rules, scope)
+    this.#states = new StateTable(this.#world.width)
+    this.#packed = new Uint32Array(this.#world.width)
+    for (const { rule } of [...TASK_STEPS, ...WRITE_STEPS]) this.#applied.set(rule, 0)
+  }
+
+  run(): Exploration {
+    this.#meet()
+    while (this.#current < this.#states.size && !this.#counterexample) {
+      this.#restore()
+      this.#resting.push(isAtRest(this.#world) ? 1 : 0)
+      holderIsServed(this.#world, this.#rules)
+      this.#judge(undefined, -1)
+      for (const step of TASK_STEPS) this.#try(step, -1)
+      for (const step of WRITE_STEPS) {
+        for (let at = 0; at < this.#world.writes.length; at++) this.#try(step, at)
+      }
+      this.#current++
+    }
+    if (this.#watched.has('progress') && !this.#counterexample) this.#findStuck()
+    return {
+      states: this.#states.size,
+      transitions: this.#transitions,
+      applied: this.#applied,
+      counterexample: this.#counterexample,
+    }
+  }
+
+  #restore(): void {
+    this.#world.unpack(this.#states.words, this.#current * this.#states.width)
+  }
+
+  #try(step: Step, at: number): void {
+    if (this.#counterexample) return
+    const write = this.#world.writes[at] ?? NO_WRITE
+    if (!step.apply(this.#rules, this.#world, write)) return
+    this.#transitions++
+    this.#applied.set(step.rule, (this.#applied.get(step.rule) as number) + 1)
+    this.#judge(step, at)
+    const next = this.#meet()
+    if (step.certain) this.#certain.push(this.#current, next)
+    this.#restore()
+  }
+
+  /** Notes the state that the world is in; returns its number. */
+  #meet(): number {
+    const known = this.#states.size
+    this.#world.pack(this.#packed, 'canonical')
+    const state = this.#states.add(this.#packed)
+    if (state === known) this.#parents.push(this.#current)
+    return state
+  }
+
+  #judge(step: Step | undefined, at: number): void {
+    const property = this.#world.broken.find((broken) => this.#watched.has(broken))
+    if (property) this.#counterexample = { property, story: this.#tell(this.#current, step, at) }
+  }
+
+  /** Finds a state from which none of rest can be reached for certain. */
+  #findStuck(): void {
+    const rests = this.#resting.all
+    const pairs = this.#certain.all
+    for (let changed = true; changed; ) {
+      changed = false
+      // Most pairs lead to a higher number, so that a pass backwards settles most of them.
+      for (let i = pairs.length - 2; i >= 0; i -= 2) {
+        const [from, to] = [pairs[i] as number, pairs[i + 1] as number]
+        if (rests[from] === 0 && rests[to] === 1) {
+          rests[from] = 1
+          changed = true
+        }
+      }
+    }
+    const stuck = rests.indexOf(0)
+    if (stuck !== -1) {
+      this.#counterexample = { property: 'progress', story: this.#tell(stuck, undefined, -1) }
+    }
+  }
+
+  #tell(state: number, step: Step | undefined, at: number): readonly string[] {
+    const path: Uint32Array[] = []
+    const { width } = this.#states
+    for (let s = state; s !== 0; s = this.#parents.all[s] as number) {
+      path.unshift(this.#states.words.slice(s * width, (s + 1) * width))
+    }
+    return tell(this.#rules, start(this.#rules, this.#scope), path, step && { step, at })
+  }
+}

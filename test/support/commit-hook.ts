@@ -1,0 +1,29 @@
+/**
+ * Loaded into a sidecar with `--import`: makes its commits slow, or holds them, as the file named by
+ * TEST_COMMITS_FILE says at each commit: milliseconds, or `hold` until it says something else. Without
+ * that file commits run as they are.
+ */
+import fs from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+
+const control = process.env.TEST_COMMITS_FILE
+const exec = DatabaseSync.prototype.exec
+const cell = new Int32Array(new SharedArrayBuffer(4))
+
+const sleep = (ms: number) => Atomics.wait(cell, 0, 0, ms)
+
+function order(): string {
+  try {
+    return fs.readFileSync(control as string, 'utf8')
+  } catch {
+    return '0'
+  }
+}
+
+DatabaseSync.prototype.exec = function (sql: string): void {
+  if (sql === 'COMMIT') {
+    while (order() === 'hold') sleep(5)
+    sleep(Number(order()))
+  }
+  exec.call(this, sql)
+}
