@@ -2,8 +2,9 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { monotonicClock } from '../../src/clock.ts'
+import { Admission } from '../../src/gate/admission.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import type { MarkStore } from '../../src/store/mark-store.ts'
+import type { Change, MarkStore } from '../../src/store/mark-store.ts'
 import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
 import { median, type Scale, type Section, twoDigits } from './report.ts'
 
@@ -28,8 +29,8 @@ export async function raises(scale: Scale): Promise<Section> {
   }
 
   const bare = await openStore(scale)
-  await measure('store, new tasks', bare, (task) => bare.record(task, 1n, true))
-  await measure('store, known tasks', bare, (task) => bare.record(task, 2n, true))
+  await measure('store, new tasks', bare, (task) => bare.commit([mark(task, 1n)]))
+  await measure('store, known tasks', bare, (task) => bare.commit([mark(task, 2n)]))
   await bare.close(true)
 
   const store = await openStore(scale)
@@ -49,9 +50,13 @@ export async function raises(scale: Scale): Promise<Section> {
   }
 }
 
+function mark(task: string, token: bigint): Change {
+  return { kind: 'mark', task, token, complete: true, holder: undefined }
+}
+
 function openStore({ directory }: Scale): Promise<MarkStore> {
   const options = { directory: fs.mkdtempSync(path.join(directory, 'raises-')), lockWaitMs: 1000 }
-  return openSqliteMarkStore({ ...options, create: 'if-missing' }, (error) => {
+  return openSqliteMarkStore({ ...options, create: 'if-missing', intentsComplete: false }, (error) => {
     throw error
   })
 }
@@ -72,10 +77,10 @@ function gateOn(store: MarkStore): Gate {
 
 /** One write as the data port makes it, with a resource that answers at once. */
 async function write(gate: Gate, task: string, token: bigint): Promise<void> {
-  const permit = await gate.admit({ task, token })
+  const permit = await gate.admit(new Admission({ task, token }))
   if ('code' in permit) throw new Error(`${permit.code}: ${permit.detail}`)
   permit.begin()
-  permit.release('answered')
+  permit.release({ outcome: 'answered' })
 }
 
 /** Works through a list with a fixed number under way at any time. */

@@ -2,22 +2,24 @@
 import { EXIT, ExitError } from '../../src/errors.ts'
 import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
 import { initStore } from '../../src/store/store-file.ts'
-import { MemoryDisk, MemoryMarkStore } from '../support/memory-mark-store.ts'
+import { MemoryMarkStore } from '../support/memory-mark-store.ts'
+import { MemoryDisk } from '../support/store-memory-disk.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
-import { markStoreContract, type Place } from './mark-store.ts'
+import { markStoreContract, type Opening, type Place } from './mark-store.ts'
 
 function inMemory(floor: bigint): Place {
   const disk = new MemoryDisk(floor)
-  const open = () => new MemoryMarkStore(disk, { automatic: true })
+  const open = ({ intentsComplete = false }: Opening) =>
+    new MemoryMarkStore(disk, { automatic: true, intentsComplete })
   return {
-    async open(lockWaitMs = 0) {
-      const deadline = performance.now() + lockWaitMs
-      while (disk.holder && performance.now() < deadline) await new Promise(setImmediate)
-      return open()
+    async open(opening = {}) {
+      const deadline = performance.now() + (opening.lockWaitMs ?? 0)
+      while (disk.user && performance.now() < deadline) await new Promise(setImmediate)
+      return open(opening)
     },
-    async openToKill() {
-      const store = open()
+    async openToKill(opening = {}) {
+      const store = open(opening)
       return { store, kill: async () => store.crash(() => false) }
     },
   }
@@ -26,14 +28,14 @@ function inMemory(floor: bigint): Place {
 function sqlite(floor: bigint): Place {
   const directory = temporaryDirectory()
   if (floor > 0n) initStore(directory, floor, 0)
-  const options = { directory, create: 'if-missing', lockWaitMs: 0 } as const
+  const options = { directory, create: 'if-missing', lockWaitMs: 0, intentsComplete: false } as const
   return {
-    open: (lockWaitMs = 0) =>
-      openSqliteMarkStore({ ...options, lockWaitMs }, (error) => {
+    open: (opening) =>
+      openSqliteMarkStore({ ...options, ...opening }, (error) => {
         throw new ExitError(EXIT.invariant, `fatal in a healthy store: ${error.message}`)
       }),
-    async openToKill() {
-      const store = await openInProcess(options)
+    async openToKill(opening) {
+      const store = await openInProcess({ ...options, ...opening })
       return { store, kill: () => store.kill() }
     },
   }

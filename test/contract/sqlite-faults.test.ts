@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import { EXIT } from '../../src/errors.ts'
 import { type MarkStore, StoreError } from '../../src/store/mark-store.ts'
 import type { FromWorker, ToWorker } from '../../src/store/messages.ts'
+import { markOf, record } from '../support/store-changes.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { settled } from '../support/virtual-clock.ts'
@@ -20,13 +21,14 @@ const support = (file: string) => fileURLToPath(new URL(`../support/${file}`, im
 const PLENTY = '1000000'
 const NO_MORE = '1' // SQLite rounds it up to the pages that are in use.
 
-const options = () => ({ directory: temporaryDirectory(), create: 'if-missing', lockWaitMs: 0 }) as const
+const options = () =>
+  ({ directory: temporaryDirectory(), create: 'if-missing', lockWaitMs: 0, intentsComplete: false }) as const
 
 const longName = (i: number) => `a-task-with-a-name-long-enough-to-need-pages-${'x'.repeat(150)}-${i}`
 
 /** Records each, and says which of them were refused. */
 async function recordAll(store: MarkStore, tasks: readonly string[], token: bigint): Promise<string[]> {
-  const results = await Promise.allSettled(tasks.map((task) => store.record(task, token, true)))
+  const results = await Promise.allSettled(tasks.map((task) => record(store, task, token, true)))
   const refused: string[] = []
   for (const [i, result] of results.entries()) {
     if (result.status === 'fulfilled') continue
@@ -45,24 +47,25 @@ test('a full disk refuses records, stores nothing of them, and is over when ther
     preload: support('faulty-page-limit.ts'),
     env: { TEST_PAGE_LIMIT_FILE: limit },
   })
-  await store.record('k', 8n, true)
+  await record(store, 'k', 8n, true)
   fs.writeFileSync(limit, NO_MORE)
   const tasks = Array.from({ length: 200 }, (_, i) => longName(i))
   const refused = await recordAll(store, tasks, 5n)
   expect(refused.length).toBeGreaterThan(100)
   for (const task of tasks) {
     const expected = refused.includes(task) ? { token: 0n, recorded: false } : { token: 5n, recorded: true }
-    expect(await store.load(task)).toMatchObject(expected)
+    expect(await markOf(store, task)).toMatchObject(expected)
   }
   expect(store.counts().tasks).toBe(1 + tasks.length - refused.length)
-  await store.record('k', 9n, true) // Needs no page more.
+  await record(store, 'k', 9n, true) // Needs no page more.
   fs.writeFileSync(limit, PLENTY)
   expect(await recordAll(store, refused, 6n)).toEqual([])
   await store.kill()
 
   const reopened = await openInProcess(where)
-  expect(await reopened.load('k')).toMatchObject({ token: 9n })
-  for (const task of refused) expect(await reopened.load(task)).toMatchObject({ token: 6n, recorded: true })
+  expect(await markOf(reopened, 'k')).toMatchObject({ token: 9n })
+  for (const task of refused)
+    expect(await markOf(reopened, task)).toMatchObject({ token: 6n, recorded: true })
   await reopened.close(true)
 })
 
@@ -72,11 +75,11 @@ test('a WAL that fills the disk is checkpointed, and service goes on in the room
   let refused = 0
   for (let token = 1n; token <= 100n; token++) {
     const before = refused
-    await store.record('k', token, true).catch(() => refused++)
-    if (refused > before) await store.record('k', token, true) // At once, not some thousand records later.
+    await record(store, 'k', token, true).catch(() => refused++)
+    if (refused > before) await record(store, 'k', token, true) // At once, not some thousand records later.
   }
   expect(refused).toBeGreaterThan(2)
-  expect(await store.load('k')).toMatchObject({ token: 100n })
+  expect(await markOf(store, 'k')).toMatchObject({ token: 100n })
   await store.close(true)
 })
 
@@ -94,17 +97,17 @@ test('an I/O error is fatal: 69, the record’s fate is never told, and what was
   while (failure === undefined) {
     const task = longName(asked % 50)
     const token = BigInt(++asked)
-    const record = store.record(task, token, true).then(() => {
+    const recorded = record(store, task, token, true).then(() => {
       answered++
       told.set(task, token)
     })
-    await Promise.race([record, fatal])
+    await Promise.race([recorded, fatal])
   }
   expect(failure).toMatchObject({ exitCode: EXIT.unavailable })
   expect(String(failure)).toMatch(/SQLite error \d+.*unknown until the store is opened anew/)
   expect(answered).toBe(asked - 1)
   expect(answered).toBeGreaterThan(50)
-  await expect(store.record('k', 1n, true)).rejects.toThrow('closed')
+  await expect(record(store, 'k', 1n, true)).rejects.toThrow('closed')
   await settled()
   expect(answered, 'answered after the fatal fault').toBe(asked - 1)
   await store.close(false)
@@ -112,7 +115,7 @@ test('an I/O error is fatal: 69, the record’s fate is never told, and what was
   const reopened = await openInProcess(where)
   expect(reopened.origin.unclean).toBe(true)
   for (const [task, token] of told) {
-    const mark = await reopened.load(task)
+    const mark = await markOf(reopened, task)
     expect(mark.token).toBeGreaterThanOrEqual(token)
     expect(mark.token).toBeLessThanOrEqual(BigInt(asked))
   }
@@ -133,10 +136,13 @@ test('the store’s thread takes any number of requests at once', async () => {
   const next = async () => (await once(thread, 'message'))[0] as FromWorker
   expect(await next()).toMatchObject({ kind: 'open' })
   const say = (message: ToWorker) => thread.postMessage(message)
-  const loads = Array.from({ length: 200_000 }, (_, id) => ({ id, task: 'k' }))
-  say({ kind: 'work', records: [], loads })
+  const reads = Array.from({ length: 200_000 }, (_, id) => ({
+    id,
+    read: { kind: 'task' as const, task: 'k' },
+  }))
+  say({ kind: 'work', commits: [], reads })
   const done = await next()
-  expect(done.kind === 'done' && done.loaded.length).toBe(loads.length)
+  expect(done.kind === 'done' && done.answers.length).toBe(reads.length)
   say({ kind: 'close', clean: true })
   await once(thread, 'exit')
 })

@@ -9,8 +9,8 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { MarkTable } from '../../src/store/mark-table.ts'
 import { openStore } from '../../src/store/store-file.ts'
+import { StoreTables } from '../../src/store/store-tables.ts'
 import type { Token } from '../../src/token.ts'
 import { seededRandom } from '../support/store-random.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -48,11 +48,11 @@ class Testimony {
 
   /** Opens the store and compares it with what was said. */
   compare(directory: string, closeCleanly: boolean): void {
-    const store = openStore({ directory, create: 'if-missing', lockWaitMs: 10_000 })
-    const table = new MarkTable(store)
+    const store = openStore({ directory, create: 'if-missing', lockWaitMs: 10_000, intentsComplete: false })
+    const tables = new StoreTables(store)
     if (this.unclean) expect(store.origin.unclean, 'an unclean stop went unnoticed').toBe(true)
     for (const [task, asked] of this.asked) {
-      const mark = table.load(task)
+      const { mark } = tables.load(task)
       const acknowledged = this.acknowledged.get(task)
       expect(mark.token, `${task}: nobody asked for it`).toBeLessThanOrEqual(asked)
       if (mark.complete) expect(this.askedComplete).toContain(`${task} ${mark.token}`)
@@ -60,9 +60,9 @@ class Testimony {
       expect(mark.token, `${task}: forgotten`).toBeGreaterThanOrEqual(acknowledged.token)
       if (mark.token === acknowledged.token && acknowledged.complete) expect(mark.complete).toBe(true)
     }
-    expect(table.counts.commitSequence).toBeGreaterThanOrEqual(this.commitSequence)
-    this.commitSequence = table.counts.commitSequence
-    table.close(closeCleanly)
+    expect(tables.counts.commitSequence).toBeGreaterThanOrEqual(this.commitSequence)
+    this.commitSequence = tables.counts.commitSequence
+    tables.close(closeCleanly)
     this.unclean = !closeCleanly
   }
 }

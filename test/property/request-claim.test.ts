@@ -11,6 +11,7 @@ const config: ClaimConfig = {
   taskHeader: 'fencing-task',
   tokenHeader: 'fencing-token',
   holderHeader: 'fencing-holder',
+  operationHeader: 'idempotency-key',
   maxToken: MAX_TOKEN,
   maxTokenJump: undefined,
 }

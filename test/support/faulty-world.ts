@@ -5,16 +5,13 @@
  */
 import assert from 'node:assert/strict'
 import type { Refusal } from '../../src/errors.ts'
+import { Admission, type Ending, type Outcome } from '../../src/gate/admission.ts'
 import { Gate } from '../../src/gate/gate.ts'
-import type { Outcome, Permit } from '../../src/gate/permit.ts'
+import type { Permit } from '../../src/gate/permit.ts'
+import type { Change } from '../../src/store/mark-store.ts'
 import type { Token } from '../../src/token.ts'
-import {
-  type Fate,
-  MemoryDisk,
-  MemoryMarkStore,
-  type Operation,
-  type StoredMark,
-} from './memory-mark-store.ts'
+import { type Fate, MemoryMarkStore, type Operation } from './memory-mark-store.ts'
+import { MemoryDisk } from './store-memory-disk.ts'
 import { settled, VirtualClock } from './virtual-clock.ts'
 
 export interface WorldOptions {
@@ -156,7 +153,7 @@ export class FaultyWorld {
   #openStore(): MemoryMarkStore {
     return new MemoryMarkStore(this.#disk, {
       submitted: (operation) => this.#guard(() => this.#submitted(operation)),
-      stored: (task, mark) => this.#stored(task, mark),
+      stored: (changes) => this.#stored(changes),
     })
   }
 
@@ -185,7 +182,7 @@ export class FaultyWorld {
       if ('code' in answer) this.#refused(request, answer)
       else this.#permitted(answer)
     }
-    this.#gate.admit({ task, token }).then(
+    this.#gate.admit(new Admission({ task, token })).then(
       (answer) => this.#guard(() => answered(answer)),
       (error) => this.#faults.push(error),
     )
@@ -274,18 +271,25 @@ export class FaultyWorld {
     if (!write) return
     const begun = write.state === 'begun'
     write.state = 'released'
-    write.permit.release(begun ? (outcome === 'not-sent' ? 'unknown' : outcome) : 'not-sent')
+    const ended = begun && outcome === 'not-sent' ? 'unknown' : outcome
+    const unknown: Ending = { outcome: 'unknown', reason: 'timeout', bytesSent: 0 }
+    write.permit.release(
+      !begun ? { outcome: 'not-sent' } : ended === 'unknown' ? unknown : { outcome: 'answered' },
+    )
   }
 
   #submitted(operation: Operation): void {
-    const { task, record } = operation
+    const { task, changes } = operation
+    if (task === undefined) return
     const others = this.#store.pending.filter((other) => other.task === task)
     assert.equal(others.length, 0, 'a second store operation of the task was started')
-    if (!record) {
+    if (!changes) {
       this.#saw('load')
       return
     }
-    const { token, complete } = record
+    const [mark] = changes
+    if (mark?.kind !== 'mark') return
+    const { token, complete } = mark
     assert.ok(token >= this.#disk.mark(task).token, 'a record below the mark was asked for')
     if (complete) this.#checkNoneLower(task, token)
   }
@@ -300,7 +304,9 @@ export class FaultyWorld {
     }
   }
 
-  #stored(task: string, { token, complete }: StoredMark): void {
+  #stored([mark]: readonly Change[]): void {
+    if (mark?.kind !== 'mark') return
+    const { task, token, complete } = mark
     const raised = this.#durableSince.some((other) => other.task === task && other.token >= token)
     if (!raised) this.#durableSince.push({ task, token, ms: this.#clock.now() })
     if (!complete) return
@@ -310,7 +316,8 @@ export class FaultyWorld {
 
   #serve(operation: Operation | undefined, fate: Fate): void {
     if (!operation) return
-    if (fate !== 'done') this.#failures.set(operation.task, (this.#failures.get(operation.task) ?? 0) + 1)
+    const { task } = operation
+    if (fate !== 'done' && task) this.#failures.set(task, (this.#failures.get(task) ?? 0) + 1)
     operation.serve(fate)
   }
 

@@ -5,66 +5,36 @@
  * It keeps the contract of `src/store/mark-store.ts`; `test/contract/` holds it to that.
  */
 import { EXIT, ExitError } from '../../src/errors.ts'
+import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
-  type Mark,
+  type Change,
   type MarkStore,
   type StoreCounts,
   StoreError,
   type StoreOrigin,
+  type TaskRecord,
 } from '../../src/store/mark-store.ts'
-import type { Token } from '../../src/token.ts'
+import type { MemoryDisk } from './store-memory-disk.ts'
 
 /** `lost`: rejected, nothing stored. `kept`: rejected although it was stored, which the contract allows. */
 export type Fate = 'done' | 'lost' | 'kept'
 
-export interface StoredMark {
-  readonly token: Token
-  readonly complete: boolean
-}
-
-/** What survives the process. */
-export class MemoryDisk {
-  readonly marks = new Map<string, StoredMark>()
-  readonly floor: Token
-  cleanStop: boolean
-  opened = false
-  commitSequence = 0
-  /** The store that has it open. */
-  holder: MemoryMarkStore | undefined
-
-  constructor(floor: Token = 0n) {
-    this.floor = floor
-    this.cleanStop = floor === 0n
-  }
-
-  mark(task: string): Mark {
-    const stored = this.marks.get(task)
-    if (!stored) return { token: this.floor, complete: false, recorded: false }
-    return { ...stored, recorded: true }
-  }
-
-  write(task: string, mark: StoredMark): void {
-    const old = this.marks.get(task)
-    const lower = old && (mark.token < old.token || (mark.token === old.token && old.complete))
-    if (!lower) this.marks.set(task, mark)
-    this.commitSequence++
-  }
-}
-
 export interface Operation {
-  readonly task: string
-  /** What is to be recorded; `undefined`: a load. */
-  readonly record: StoredMark | undefined
+  /** The task that it is about; `undefined`: one that only writes or reads records of writes. */
+  readonly task: string | undefined
+  /** What is to be made durable; `undefined`: a read. */
+  readonly changes: readonly Change[] | undefined
   serve(fate: Fate): void
 }
 
 export interface MemoryStoreOptions {
   /** Serves each operation soon after it was asked for, without being told. */
   readonly automatic?: boolean
+  readonly intentsComplete?: boolean
   /** Sees each operation before it is queued. */
   readonly submitted?: (operation: Operation) => void
-  /** Sees each record as it becomes durable. */
-  readonly stored?: (task: string, mark: StoredMark) => void
+  /** Sees each commit as it becomes durable. */
+  readonly stored?: (changes: readonly Change[]) => void
 }
 
 export class MemoryMarkStore implements MarkStore {
@@ -77,23 +47,29 @@ export class MemoryMarkStore implements MarkStore {
   #state: 'open' | 'closed' | 'crashed' = 'open'
 
   constructor(disk: MemoryDisk, options: MemoryStoreOptions = {}) {
-    if (disk.holder) throw new ExitError(EXIT.unavailable, 'the disk is locked by another store')
-    disk.holder = this
+    if (disk.user) throw new ExitError(EXIT.unavailable, 'the disk is locked by another store')
     this.disk = disk
     this.#options = options
-    this.origin = { unclean: !disk.cleanStop, created: !disk.opened, createdAtMs: 0 }
-    disk.opened = true
-    disk.cleanStop = false
-    this.#counts = this.#count()
+    this.origin = disk.open(this, options.intentsComplete ?? false)
+    this.#counts = disk.counts
   }
 
-  load(task: string): Promise<Mark> {
-    return this.#ask(task, undefined, () => this.disk.mark(task))
+  load(task: string): Promise<TaskRecord> {
+    return this.#ask(task, undefined, () => this.disk.task(task))
   }
 
-  record(task: string, token: Token, complete: boolean): Promise<void> {
-    const mark = { token, complete }
-    return this.#ask(task, mark, () => this.#write(task, mark))
+  commit(changes: readonly Change[]): Promise<void> {
+    const about = changes.find((change) => change.kind === 'mark' || change.kind === 'act')
+    const task = about?.kind === 'act' ? about.act.task : about?.task
+    return this.#ask(task, changes, () => this.#write(changes))
+  }
+
+  unresolved(limit: number): Promise<UnknownWrite[]> {
+    return this.#ask(undefined, undefined, () => this.disk.unresolved.slice(0, limit))
+  }
+
+  unknownWrite(id: string): Promise<UnknownWrite | undefined> {
+    return this.#ask(undefined, undefined, () => this.disk.unknownWrite(id))
   }
 
   counts(): StoreCounts {
@@ -104,8 +80,7 @@ export class MemoryMarkStore implements MarkStore {
     this.serveAll()
     if (this.#state !== 'open') return
     this.#state = 'closed'
-    this.disk.cleanStop = clean
-    this.disk.holder = undefined
+    this.disk.close(clean)
   }
 
   /** Serves what is pending now, in order. */
@@ -119,20 +94,20 @@ export class MemoryMarkStore implements MarkStore {
    */
   crash(isDurable: (operation: Operation) => boolean): void {
     for (const operation of this.pending) {
-      if (operation.record && isDurable(operation)) this.#write(operation.task, operation.record)
+      if (operation.changes && isDurable(operation)) this.#write(operation.changes)
     }
     this.pending.length = 0
     this.#state = 'crashed'
-    this.disk.holder = undefined
+    this.disk.close(false)
   }
 
-  #ask<T>(task: string, record: StoredMark | undefined, apply: () => T): Promise<T> {
+  #ask<T>(task: string | undefined, changes: Operation['changes'], apply: () => T): Promise<T> {
     if (this.#state === 'closed') return Promise.reject(new StoreError('the store is closed'))
     return new Promise((resolve, reject) => {
       if (this.#state === 'crashed') return
       const operation: Operation = {
         task,
-        record,
+        changes,
         serve: (fate) => {
           const index = this.pending.indexOf(operation)
           if (index === -1) return
@@ -150,13 +125,9 @@ export class MemoryMarkStore implements MarkStore {
     })
   }
 
-  #write(task: string, mark: StoredMark): void {
-    this.disk.write(task, mark)
-    this.#counts = this.#count()
-    this.#options.stored?.(task, mark)
-  }
-
-  #count(): StoreCounts {
-    return { tasks: this.disk.marks.size, commitSequence: this.disk.commitSequence }
+  #write(changes: readonly Change[]): void {
+    this.disk.commit(changes)
+    this.#counts = this.disk.counts
+    this.#options.stored?.(changes)
   }
 }

@@ -1,11 +1,21 @@
 /** A gate on a store in memory and a virtual clock, for tests that tell one story each. */
 import assert from 'node:assert/strict'
 import type { Refusal } from '../../src/errors.ts'
+import { Admission, type Ending, NO_WRITE, type WriteRule } from '../../src/gate/admission.ts'
 import { Gate, type GateOptions } from '../../src/gate/gate.ts'
+import { Operator } from '../../src/gate/operator.ts'
 import type { Permit } from '../../src/gate/permit.ts'
+import type { Change } from '../../src/store/mark-store.ts'
 import type { Token } from '../../src/token.ts'
-import { type Fate, MemoryDisk, MemoryMarkStore, type StoredMark } from './memory-mark-store.ts'
+import { type Fate, MemoryMarkStore } from './memory-mark-store.ts'
+import { MemoryDisk, type StoredMark } from './store-memory-disk.ts'
 import { settled, VirtualClock } from './virtual-clock.ts'
+
+export const ANSWERED: Ending = { outcome: 'answered' }
+export const NOT_SENT: Ending = { outcome: 'not-sent' }
+export const UNKNOWN: Ending = { outcome: 'unknown', reason: 'timeout', bytesSent: 12 }
+
+export const FACTS = { route: 'settlements', method: 'POST', target: '/settlements/k', operation: 'op-1' }
 
 export const HANDOVER_TIMEOUT_MS = 1_000
 export const DRAIN_LIMIT_MS = 3_000
@@ -17,9 +27,16 @@ interface RigOptions extends Partial<Omit<GateOptions, 'store' | 'clock' | 'obse
   readonly floor?: Token
 }
 
+/** How a test's request differs from the plainest. */
+export interface AskOptions extends Partial<WriteRule> {
+  readonly task?: string
+  readonly holder?: string
+}
+
 /** A request, and what became of it so far. */
 export interface Asked {
   answer: Permit | Refusal | undefined
+  readonly admission: Admission
 }
 
 export class GateRig {
@@ -27,6 +44,7 @@ export class GateRig {
   readonly disk: MemoryDisk
   readonly store: MemoryMarkStore
   readonly gate: Gate
+  readonly operator: Operator
   /** Milliseconds of each raise and handover, as told to the observer. */
   readonly raisedMs: number[] = []
   readonly handedOverMs: number[] = []
@@ -50,12 +68,16 @@ export class GateRig {
         handedOver: (ms) => this.handedOverMs.push(ms),
       },
     })
+    this.operator = new Operator(this.gate, this.store)
   }
 
   /** A request enters the gate; nothing is served yet. */
-  ask(token: Token, task = 'k'): Asked {
-    const asked: Asked = { answer: undefined }
-    this.gate.admit({ task, token }).then((answer) => {
+  ask(token: Token, options: AskOptions | string = {}): Asked {
+    const { task = 'k', holder, ...rule } = typeof options === 'string' ? { task: options } : options
+    const claim = holder === undefined ? { task, token } : { task, token, holder }
+    const admission = new Admission(claim, { ...NO_WRITE, ...rule }, FACTS)
+    const asked: Asked = { answer: undefined, admission }
+    this.gate.admit(admission).then((answer) => {
       asked.answer = answer
     })
     return asked
@@ -75,32 +97,39 @@ export class GateRig {
   }
 
   /** Asks and serves until there is an answer, which has to be a permit. */
-  async permit(token: Token, task = 'k'): Promise<Permit> {
-    const asked = this.ask(token, task)
+  async permit(token: Token, options: AskOptions | string = {}): Promise<Permit> {
+    const asked = this.ask(token, options)
     await this.serveAll()
     return permitOf(asked)
   }
 
   /** Asks and serves until there is an answer, which has to be a refusal. */
-  async refusal(token: Token, task = 'k'): Promise<Refusal> {
-    const asked = this.ask(token, task)
+  async refusal(token: Token, options: AskOptions | string = {}): Promise<Refusal> {
+    const asked = this.ask(token, options)
     await this.serveAll()
     return refusalOf(asked)
   }
 
   /** Asks, serves, begins: a write at work in the resource. */
-  async begun(token: Token, task = 'k'): Promise<Permit> {
-    const permit = await this.permit(token, task)
+  async begun(token: Token, options: AskOptions | string = {}): Promise<Permit> {
+    const permit = await this.permit(token, options)
     assert.equal(permit.begin(), true)
     return permit
   }
 
-  /** What is pending at the store, as text: `load`, `record 9`, `record 9 complete`. */
+  /** What is pending at the store, as text: `load`, `record 9`, `record 9 complete + intent`. */
   get pending(): string[] {
-    return this.store.pending.map(({ record }) =>
-      record ? `record ${record.token}${record.complete ? ' complete' : ''}` : 'load',
-    )
+    return this.store.pending.map(({ task, changes }) => {
+      if (changes) return changes.map(asText).join(' + ')
+      return task === undefined ? 'read' : 'load'
+    })
   }
+}
+
+function asText(change: Change): string {
+  if (change.kind === 'mark') return `record ${change.token}${change.complete ? ' complete' : ''}`
+  if (change.kind === 'frozen') return change.frozen ? 'frozen' : 'thawed'
+  return change.kind
 }
 
 export function permitOf({ answer }: Asked): Permit {

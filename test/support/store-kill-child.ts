@@ -8,6 +8,7 @@
 import fs from 'node:fs'
 import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
 import type { Token } from '../../src/token.ts'
+import { markOf, record } from './store-changes.ts'
 import { seededRandom } from './store-random.ts'
 
 const TASKS = Array.from({ length: 12 }, (_, i) => `task-${i}`)
@@ -19,13 +20,16 @@ const random = seededRandom(Number(seed))
 
 const note = (line: string) => fs.writeSync(1, `${line}\n`)
 
-const store = await openSqliteMarkStore({ directory, create: 'if-missing', lockWaitMs: 10_000 }, (error) => {
-  throw error
-})
+const store = await openSqliteMarkStore(
+  { directory, create: 'if-missing', lockWaitMs: 10_000, intentsComplete: false },
+  (error) => {
+    throw error
+  },
+)
 process.send?.({ unclean: store.origin.unclean })
 
 const highest = new Map<string, Token>()
-for (const task of TASKS) highest.set(task, (await store.load(task)).token)
+for (const task of TASKS) highest.set(task, (await markOf(store, task)).token)
 
 async function lane(): Promise<never> {
   for (;;) {
@@ -34,7 +38,7 @@ async function lane(): Promise<never> {
     highest.set(task, token)
     const what = `${task} ${token} ${random() < 0.5}`
     note(`? ${what}`)
-    await store.record(task, token, what.endsWith('true'))
+    await record(store, task, token, what.endsWith('true'))
     note(`! ${what}`)
   }
 }

@@ -4,7 +4,7 @@ import type { StoreCounts, StoreOrigin } from '../../src/store/mark-store.ts'
 /** `args` are those of the method of the same name in `MarkStore`. */
 export interface StoreCall {
   readonly id: number
-  readonly method: 'load' | 'record' | 'close'
+  readonly method: 'load' | 'commit' | 'unresolved' | 'unknownWrite' | 'close'
   readonly args: readonly unknown[]
 }
 

@@ -4,15 +4,16 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { ExitError } from '../../src/errors.ts'
+import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
-  type Mark,
+  type Change,
   type MarkStore,
   type StoreCounts,
   StoreError,
   type StoreOrigin,
+  type TaskRecord,
 } from '../../src/store/mark-store.ts'
 import type { StoreFileOptions } from '../../src/store/store-file.ts'
-import type { Token } from '../../src/token.ts'
 import type { StoreCall, StoreReply } from './store-messages.ts'
 
 const CHILD = fileURLToPath(new URL('./store-child.ts', import.meta.url))
@@ -81,12 +82,20 @@ export class StoreProcess implements MarkStore {
     return this.#counts
   }
 
-  load(task: string): Promise<Mark> {
-    return this.#call('load', task) as Promise<Mark>
+  load(task: string): Promise<TaskRecord> {
+    return this.#call('load', task) as Promise<TaskRecord>
   }
 
-  async record(task: string, token: Token, complete: boolean): Promise<void> {
-    await this.#call('record', task, token, complete)
+  async commit(changes: readonly Change[]): Promise<void> {
+    await this.#call('commit', changes)
+  }
+
+  unresolved(limit: number): Promise<UnknownWrite[]> {
+    return this.#call('unresolved', limit) as Promise<UnknownWrite[]>
+  }
+
+  unknownWrite(id: string): Promise<UnknownWrite | undefined> {
+    return this.#call('unknownWrite', id) as Promise<UnknownWrite | undefined>
   }
 
   async close(clean: boolean): Promise<void> {

@@ -46,7 +46,7 @@ const FAULTS: readonly (readonly [yaml: string, start: string, part: string])[] 
   ['admin: { token: x }', 'admin.token: is not a key here', 'Keys here: listen'],
   ['upstream: { url: "http://a", auth: {} }', 'upstream.auth: is not a key here', 'Keys here: url, host'],
   ['upstream: { url: "http://a", tls: { verify: false } }', 'upstream.tls.verify: is not a key here', 'ca'],
-  [route('onUnknown: hold'), 'routes[0].onUnknown: is not a key here', 'refusalHeaders'],
+  [route('onLost: hold'), 'routes[0].onLost: is not a key here', 'refusalHeaders'],
   [route('match: { paths: /a }'), 'routes[0].match.paths: is not a key here', 'Did you mean path?'],
   [route('upstream: { Connections: 1 }'), 'routes[0].upstream.Connections: ', 'Did you mean connections?'],
   ['__proto__: { a: 1 }', '__proto__: is not a key here', ''],
@@ -165,6 +165,7 @@ const FAULTS: readonly (readonly [yaml: string, start: string, part: string])[] 
   ['claim: { tokenHeader: Host }', 'claim.tokenHeader: "Host" has a meaning of its own', ''],
   ['claim: { tokenHeader: FENCING-TASK }', 'claim.tokenHeader: ', "can't be told from claim.taskHeader"],
   ['claim: { holderHeader: fencing_token }', 'claim.holderHeader: ', "can't be told from claim.tokenHeader"],
+  ['claim: { operationHeader: fencing_token }', 'claim.operationHeader: ', 'told from claim.tokenHeader'],
   // Routes: names
   ['routes: [{}]', 'routes[0].name: is missing', 'metrics and logs'],
   ['routes: [{ name: "a b" }]', 'routes[0].name: "a b" is not a route\'s name', '1 to 64'],
@@ -206,6 +207,13 @@ const FAULTS: readonly (readonly [yaml: string, start: string, part: string])[] 
   ).map(
     ([template, part]) => [route(`match: { path: "${template}" }`), 'routes[0].match.path: ', part] as const,
   ),
+  // Routes: handovers and unknown outcomes
+  [route('handover: abort, onUnknown: hold'), 'routes[0].handover: abort cuts', 'abort with proceed'],
+  [route('handover: cut'), 'routes[0].handover: "cut" does not fit', 'drain'],
+  [route('onUnknown: wait'), 'routes[0].onUnknown: "wait" does not fit', 'hold'],
+  [route('intent: yes'), 'routes[0].intent: "yes" does not fit', 'durable'],
+  [route('unknownStatuses: [199]'), 'routes[0].unknownStatuses[0]: 199 does not fit', '200 to 599'],
+  [route('unknownStatuses: [502, 502]'), 'routes[0].unknownStatuses: the list', 'each named once'],
   // Routes: never reached
   ['routes: [{ name: a }, { name: b, guard: none }]', 'routes[1]: never matches', 'route "a"'],
   [

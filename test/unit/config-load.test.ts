@@ -49,6 +49,7 @@ test('one flag is enough; all else is the default', () => {
       taskHeader: 'fencing-task',
       tokenHeader: 'fencing-token',
       holderHeader: 'fencing-holder',
+      operationHeader: 'idempotency-key',
       maxToken: 9223372036854775807n,
       maxTokenJump: undefined,
     },
@@ -58,6 +59,7 @@ test('one flag is enough; all else is the default', () => {
     revealHighest: true,
     limits: { headSizeBytes: 16_384, headTimeoutMs: 10_000, idleTimeoutMs: 75_000 },
     shutdown: { delayMs: 3000, deadlineMs: 25_000 },
+    records: { hideQueryValues: false },
     log: { level: 'info' },
     routes: [
       {
@@ -65,6 +67,10 @@ test('one flag is enough; all else is the default', () => {
         match: { methods: undefined, path: undefined },
         guard: 'fence',
         mode: 'enforce',
+        handover: 'drain',
+        onUnknown: 'proceed',
+        intent: 'none',
+        unknownStatuses: [502, 504],
         upstream,
         forwardClaim: true,
         refusalHeaders: {},
@@ -121,6 +127,10 @@ test('a route inherits what it leaves out of the upstream', () => {
     match: { methods: ['POST'], path: '/charges/{task}/*' },
     guard: 'fence',
     mode: 'observe',
+    handover: 'drain',
+    onUnknown: 'proceed',
+    intent: 'none',
+    unknownStatuses: [502, 504],
     upstream: { ...upstream, origin: 'https://b:2', headersTimeoutMs: 20_000 },
     forwardClaim: false,
     refusalHeaders: { 'stripe-should-retry': 'false' },
@@ -139,6 +149,23 @@ test.each([
 ])('tokens are exact: %s', (_, yaml, token) => {
   const { claim } = load(`${URL_LINE}claim: { maxToken: ${yaml}, maxTokenJump: ${yaml} }`)
   expect(claim).toMatchObject({ maxToken: token, maxTokenJump: token })
+})
+
+test('what a route says of handovers and unknown outcomes; hold implies intents', () => {
+  const { routes, records } = load(`
+    upstream: { url: "http://a:1" }
+    records: { hideQueryValues: true }
+    routes:
+      - { name: held, match: { path: /a }, onUnknown: hold, unknownStatuses: [202] }
+      - { name: cut, match: { path: /b }, handover: abort, unknownStatuses: [] }
+      - { name: intended, match: { path: /c }, intent: durable }`)
+  expect(routes).toMatchObject([
+    { handover: 'drain', onUnknown: 'hold', intent: 'durable', unknownStatuses: [202] },
+    { handover: 'abort', onUnknown: 'proceed', intent: 'none', unknownStatuses: [] },
+    { handover: 'drain', onUnknown: 'proceed', intent: 'durable', unknownStatuses: [502, 504] },
+    { name: 'default', handover: 'drain', onUnknown: 'proceed', intent: 'none' },
+  ])
+  expect(records.hideQueryValues).toBe(true)
 })
 
 test('flags beat environment beats file', () => {

@@ -1,12 +1,25 @@
 /** The decision, row by row; `complete` and openness only matter for the mark's own token. */
 import { expect, test } from 'vitest'
-import { decide } from '../../src/gate/decision.ts'
-import { MAX_TOKEN } from '../../src/token.ts'
+import { type Decision, decide } from '../../src/gate/decision.ts'
+import type { Mark } from '../../src/store/mark-store.ts'
+import { MAX_TOKEN, type Token } from '../../src/token.ts'
 
-const complete = { token: 8n, complete: true, recorded: true }
-const incomplete = { token: 8n, complete: false, recorded: true }
-const floor = { token: 8n, complete: false, recorded: false }
-const none = { token: 0n, complete: false, recorded: false }
+const mark = (token: bigint, complete: boolean, recorded = true) => ({
+  token,
+  complete,
+  recorded,
+  holder: undefined,
+})
+const complete = mark(8n, true)
+const incomplete = mark(8n, false)
+const floor = mark(8n, false, false)
+const none = mark(0n, false, false)
+
+/** What is decided for a claim of a task of which no more is on record than a mark. */
+function decided(on: Mark, lowerOpen: boolean, token: Token, maxTokenJump?: Token): Decision {
+  const record = { mark: on, frozen: false, held: [] }
+  return decide({ record, lowerOpen, maxTokenJump }, { task: 'k', token })
+}
 
 test.each([
   ['below a complete mark', complete, false, 7n, 'stale-token'],
@@ -23,20 +36,15 @@ test.each([
   ['above a floor', floor, false, 9n, 'raise'],
   ['the first token of a task', none, false, 1n, 'raise'],
   ['the first token of a task in grace', none, true, 1n, 'raise'],
-] as const)('%s', (_, mark, lowerOpen, token, decision) => {
-  expect(decide({ mark, lowerOpen, maxTokenJump: undefined }, token)).toBe(decision)
+] as const)('%s', (_, on, lowerOpen, token, decision) => {
+  expect(decided(on, lowerOpen, token)).toBe(decision)
 })
 
 test('tokens are compared exactly beyond 2^53 and up to 2^63 - 1', () => {
-  const at = (token: bigint) => ({
-    mark: { token, complete: true, recorded: true },
-    lowerOpen: false,
-    maxTokenJump: undefined,
-  })
-  expect(decide(at(9007199254740993n), 9007199254740992n)).toBe('stale-token')
-  expect(decide(at(9007199254740992n), 9007199254740993n)).toBe('raise')
-  expect(decide(at(MAX_TOKEN), MAX_TOKEN - 1n)).toBe('stale-token')
-  expect(decide(at(MAX_TOKEN), MAX_TOKEN)).toBe('permit')
+  expect(decided(mark(9007199254740993n, true), false, 9007199254740992n)).toBe('stale-token')
+  expect(decided(mark(9007199254740992n, true), false, 9007199254740993n)).toBe('raise')
+  expect(decided(mark(MAX_TOKEN, true), false, MAX_TOKEN - 1n)).toBe('stale-token')
+  expect(decided(mark(MAX_TOKEN, true), false, MAX_TOKEN)).toBe('permit')
 })
 
 test.each([
@@ -45,6 +53,6 @@ test.each([
   ['beyond it, mark incomplete', incomplete, 19n, 'token-jump'],
   ['beyond it above a floor, which is no record', floor, 1000n, 'raise'],
   ['beyond it on a task without a record', none, 1000n, 'raise'],
-] as const)('a jump of 10 allowed: %s', (_, mark, token, decision) => {
-  expect(decide({ mark, lowerOpen: false, maxTokenJump: 10n }, token)).toBe(decision)
+] as const)('a jump of 10 allowed: %s', (_, on, token, decision) => {
+  expect(decided(on, false, token, 10n)).toBe(decision)
 })

@@ -1,6 +1,13 @@
 /** Grace after an unclean stop: marks rise at once, nothing is handed over, a holder in possession goes on. */
 import { expect, test } from 'vitest'
-import { GateRig, GRACE_MS, HANDOVER_TIMEOUT_MS, permitOf, refusalOf } from '../support/store-and-gate.ts'
+import {
+  ANSWERED,
+  GateRig,
+  GRACE_MS,
+  HANDOVER_TIMEOUT_MS,
+  permitOf,
+  refusalOf,
+} from '../support/store-and-gate.ts'
 
 const graceMs = GRACE_MS
 
@@ -59,7 +66,7 @@ test('a drain that ends in grace completes when grace ends', async () => {
   const lower = await rig.begun(8n)
   const raise = rig.ask(9n)
   await rig.serveAll()
-  lower.release('answered')
+  lower.release(ANSWERED)
   await rig.serveAll()
   expect(rig.disk.mark('k').complete).toBe(false)
   await rig.clock.advance(GRACE_MS)
@@ -80,7 +87,7 @@ test('a write still open when grace ends is waited for', async () => {
   await rig.clock.advance(GRACE_MS)
   await rig.serveAll()
   expect(raise.answer).toBeUndefined()
-  lower.release('answered')
+  lower.release(ANSWERED)
   await rig.serveAll()
   permitOf(raise)
 })

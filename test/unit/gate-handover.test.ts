@@ -3,11 +3,14 @@ import { expect, test } from 'vitest'
 import type { Refusal } from '../../src/errors.ts'
 import type { Permit } from '../../src/gate/permit.ts'
 import {
+  ANSWERED,
   DRAIN_LIMIT_MS,
   GateRig,
   HANDOVER_TIMEOUT_MS,
+  NOT_SENT,
   permitOf,
   refusalOf,
+  UNKNOWN,
 } from '../support/store-and-gate.ts'
 import { settled } from '../support/virtual-clock.ts'
 
@@ -26,10 +29,12 @@ test('a raise waits for begun lower writes; its completion is on record before i
   await rig.serveAll()
   expect(rig.disk.mark('k')).toMatchObject({ token: 9n, complete: false })
   expect(rig.gate.handoversPending).toBe(1)
-  first.release('answered')
+  first.release(ANSWERED)
   await rig.serveAll()
   expect(raise.answer).toBeUndefined()
-  second.release('unknown')
+  second.release(UNKNOWN)
+  await rig.serve()
+  expect(rig.pending).toEqual(['record 9 complete'])
   await rig.serve('lost')
   expect(refusalOf(raise), 'the completion was not recorded').toMatchObject({ code: 'store-unavailable' })
   const again = rig.ask(9n)
@@ -48,14 +53,14 @@ test('what has not begun is revoked by a durable raise, not by one that is under
   rig.ask(9n)
   await rig.serve('lost')
   expect(early.begin(), 'the raise failed').toBe(true)
-  early.release('answered')
+  early.release(ANSWERED)
   const raise = rig.ask(9n)
   await rig.serveAll()
   expect(late.begin()).toBe(false)
   expect(interruptions).toMatchObject([{ code: 'stale-token', token: 8n, highest: 9n }])
   permitOf(raise)
   expect(rig.gate.inFlight.size, 'a revoked permit is not open').toBe(1)
-  late.release('not-sent')
+  late.release(NOT_SENT)
   expect(rig.gate.inFlight.size).toBe(1)
 })
 
@@ -68,7 +73,7 @@ test('a write that begins while the raise commits is found open and waited for',
   expect(lower.begin()).toBe(true)
   await rig.serveAll()
   expect(raise.answer).toBeUndefined()
-  lower.release('answered')
+  lower.release(ANSWERED)
   await rig.serveAll()
   permitOf(raise)
 })
@@ -85,7 +90,7 @@ test('handover-pending after handoverTimeout; the mark stays raised; the next at
   expect(refusal).toMatchObject({ code: 'handover-pending', token: 9n, highest: 9n, retryAfterSeconds: 1 })
   expect(refusal.detail).not.toContain('restartGrace')
   expect(await rig.refusal(8n)).toMatchObject({ code: 'stale-token', highest: 9n })
-  lower.release('answered')
+  lower.release(ANSWERED)
   await rig.permit(9n)
 })
 
@@ -96,7 +101,7 @@ test('the end of a drain is recorded with nobody waiting', async () => {
   await rig.serveAll()
   await rig.clock.advance(HANDOVER_TIMEOUT_MS)
   refusalOf(raise)
-  lower.release('answered')
+  lower.release(ANSWERED)
   expect(rig.pending).toEqual(['record 9 complete'])
   await rig.serveAll()
   expect(rig.disk.mark('k')).toMatchObject({ token: 9n, complete: true })
@@ -116,12 +121,12 @@ test('after drainLimit each begun lower write is interrupted exactly once, and s
   expect(interruptions).toMatchObject([superseded, superseded])
   const waiting = rig.ask(9n)
   await rig.serveAll()
-  first.release('unknown')
+  first.release(UNKNOWN)
   await rig.clock.advance(HANDOVER_TIMEOUT_MS / 2)
   expect(waiting.answer).toBeUndefined()
   await rig.clock.advance(2 * DRAIN_LIMIT_MS)
   expect(interruptions).toMatchObject([superseded, superseded])
-  second.release('unknown')
+  second.release(UNKNOWN)
   await rig.serveAll()
   await rig.permit(9n)
 })
@@ -177,12 +182,14 @@ test('who waits for a handover and is overtaken by a higher token is told at onc
 test('a sender that lets go within the interruption hands over at once', async () => {
   const rig = new GateRig({ marks: mark8 })
   const lower = await rig.begun(8n)
-  lower.onInterrupt(() => lower.release('unknown'))
+  lower.onInterrupt(() => lower.release(UNKNOWN))
   const raise = rig.ask(9n)
   await rig.serveAll()
   await rig.clock.advance(HANDOVER_TIMEOUT_MS)
   refusalOf(raise)
   await rig.clock.advance(DRAIN_LIMIT_MS - HANDOVER_TIMEOUT_MS)
+  expect(rig.pending).toEqual(['unknown'])
+  await rig.serve()
   expect(rig.pending).toEqual(['record 9 complete'])
   await rig.serve()
   expect(rig.handedOverMs).toEqual([DRAIN_LIMIT_MS])
@@ -196,9 +203,9 @@ test('a handover is told once, from the submission of its raise', async () => {
   await rig.serveAll()
   expect([rig.raisedMs, rig.handedOverMs]).toEqual([[20], []])
   await rig.clock.advance(30)
-  lower.release('answered')
+  lower.release(ANSWERED)
   await rig.serveAll()
-  permitOf(raise).release('not-sent')
+  permitOf(raise).release(NOT_SENT)
   await rig.permit(9n)
   expect([rig.raisedMs, rig.handedOverMs]).toEqual([[20], [50]])
 })

@@ -1,6 +1,6 @@
 /** What the gate keeps in memory: tasks in use, a bounded cache of idle marks, no timer without a cause. */
 import { expect, test } from 'vitest'
-import { DRAIN_LIMIT_MS, GateRig, STORE_TIMEOUT_MS } from '../support/store-and-gate.ts'
+import { ANSWERED, DRAIN_LIMIT_MS, GateRig, NOT_SENT, STORE_TIMEOUT_MS } from '../support/store-and-gate.ts'
 import { settled } from '../support/virtual-clock.ts'
 
 const marks = {
@@ -10,13 +10,13 @@ const marks = {
 
 test('an idle task’s mark is cached, and read again once it was evicted', async () => {
   const rig = new GateRig({ marks, cachedTasks: 1 })
-  ;(await rig.permit(8n, 'a')).release('not-sent')
-  ;(await rig.permit(8n, 'a')).release('not-sent')
+  ;(await rig.permit(8n, 'a')).release(NOT_SENT)
+  ;(await rig.permit(8n, 'a')).release(NOT_SENT)
   const again = rig.ask(7n, 'a')
   await settled()
   expect(rig.pending).toEqual([])
   expect(again.answer).toMatchObject({ code: 'stale-token' })
-  ;(await rig.permit(8n, 'b')).release('not-sent')
+  ;(await rig.permit(8n, 'b')).release(NOT_SENT)
   rig.ask(7n, 'a')
   await settled()
   expect(rig.pending).toEqual(['load'])
@@ -26,13 +26,13 @@ test('a task with an open write is not evicted, however many others come by', as
   const rig = new GateRig({ marks, cachedTasks: 1 })
   const open = await rig.begun(8n, 'a')
   for (let i = 0; i < 20; i++) await rig.refusal(7n, 'b')
-  for (let i = 0; i < 20; i++) (await rig.permit(1n, `task-${i}`)).release('not-sent')
+  for (let i = 0; i < 20; i++) (await rig.permit(1n, `task-${i}`)).release(NOT_SENT)
   const raise = rig.ask(9n, 'a')
   await settled()
   expect(rig.pending, 'its open write was forgotten').toEqual(['record 9'])
   await rig.serveAll()
   expect(raise.answer).toBeUndefined()
-  open.release('answered')
+  open.release(ANSWERED)
   await rig.serveAll()
   expect(raise.answer).not.toHaveProperty('code')
 })
@@ -68,9 +68,9 @@ test('open writes are counted from the decision to the release, with the age of 
   const second = await rig.begun(8n, 'b')
   expect([rig.gate.inFlight.size, rig.gate.inFlight.oldestSince]).toEqual([2, 0])
   expect(rig.gate.quiet).toBe(false)
-  first.release('not-sent')
+  first.release(NOT_SENT)
   expect([rig.gate.inFlight.size, rig.gate.inFlight.oldestSince]).toEqual([1, 10])
-  second.release('answered')
+  second.release(ANSWERED)
   expect([rig.gate.inFlight.size, rig.gate.inFlight.oldestSince]).toEqual([0, undefined])
   expect(rig.gate.quiet).toBe(true)
 })
@@ -78,12 +78,12 @@ test('open writes are counted from the decision to the release, with the age of 
 test('a revoked permit that is released late, after its task went idle, changes nothing', async () => {
   const rig = new GateRig({ marks, cachedTasks: 1 })
   const revoked = await rig.permit(8n, 'a')
-  ;(await rig.permit(9n, 'a')).release('not-sent')
+  ;(await rig.permit(9n, 'a')).release(NOT_SENT)
   await rig.refusal(7n, 'b')
   const open = await rig.begun(9n, 'a')
-  revoked.release('not-sent')
+  revoked.release(NOT_SENT)
   expect(rig.gate.inFlight.size).toBe(1)
-  open.release('answered')
+  open.release(ANSWERED)
   expect(rig.gate.quiet).toBe(true)
 })
 
@@ -93,7 +93,7 @@ test('no timer is left when everything has ended', async () => {
   const raise = rig.ask(9n, 'a')
   await rig.serveAll()
   expect(rig.clock.pending, 'the drain limit and the handover time-out').toBe(2)
-  lower.release('answered')
+  lower.release(ANSWERED)
   await rig.serveAll()
   expect(raise.answer).not.toHaveProperty('code')
   expect(rig.clock.pending).toBe(0)
@@ -107,5 +107,5 @@ test('close ends the drain limit: nobody is cut off after it', async () => {
   await rig.serveAll()
   rig.gate.close()
   await rig.clock.advance(10 * DRAIN_LIMIT_MS)
-  lower.release('answered')
+  lower.release(ANSWERED)
 })

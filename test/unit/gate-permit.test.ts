@@ -1,14 +1,20 @@
 /** A permit's life: begun at most once, never after a revocation, released exactly once. */
 import { expect, test } from 'vitest'
 import { EXIT, InvariantError, type Refusal } from '../../src/errors.ts'
+import { Admission } from '../../src/gate/admission.ts'
 import { HeldPermit } from '../../src/gate/permit.ts'
 import { staleToken, superseded } from '../../src/gate/refusals.ts'
+import { ANSWERED, NOT_SENT, UNKNOWN } from '../support/store-and-gate.ts'
 
 const claim = { task: 'k', token: 8n }
 
 function held() {
   const released: string[] = []
-  const permit = new HeldPermit({ released: (_, outcome) => released.push(outcome) }, claim, 0)
+  const permit = new HeldPermit(
+    { released: (_, { outcome }) => released.push(outcome) },
+    new Admission(claim),
+    0,
+  )
   const interruptions: Refusal[] = []
   return { permit, released, interruptions }
 }
@@ -21,33 +27,33 @@ test('begin is true once', () => {
   expect(permit.begin()).toBe(false)
 })
 
-test.each(['answered', 'not-sent', 'unknown'] as const)('a held permit may be released as %s', (outcome) => {
+test.each([ANSWERED, NOT_SENT, UNKNOWN])('a held permit may be released as $outcome', (ending) => {
   const { permit, released } = held()
-  permit.release(outcome)
-  expect(released).toEqual([outcome])
+  permit.release(ending)
+  expect(released).toEqual([ending.outcome])
 })
 
 test('a released permit does not begin', () => {
   const { permit } = held()
-  permit.release('not-sent')
+  permit.release(NOT_SENT)
   expect(permit.begin()).toBe(false)
 })
 
 test('a second release is a broken invariant: exit code 70', () => {
   const { permit, released } = held()
   permit.begin()
-  permit.release('answered')
-  expect(() => permit.release('answered')).toThrow(InvariantError)
-  expect(() => permit.release('unknown')).toThrow(expect.objectContaining({ exitCode: EXIT.invariant }))
+  permit.release(ANSWERED)
+  expect(() => permit.release(ANSWERED)).toThrow(InvariantError)
+  expect(() => permit.release(UNKNOWN)).toThrow(expect.objectContaining({ exitCode: EXIT.invariant }))
   expect(released).toEqual(['answered'])
 })
 
 test('not-sent after begin is a broken invariant, and the permit stays open', () => {
   const { permit, released } = held()
   permit.begin()
-  expect(() => permit.release('not-sent')).toThrow(InvariantError)
+  expect(() => permit.release(NOT_SENT)).toThrow(InvariantError)
   expect(released).toEqual([])
-  permit.release('unknown')
+  permit.release(UNKNOWN)
   expect(released).toEqual(['unknown'])
 })
 
@@ -58,8 +64,8 @@ test('a revoked permit does not begin, tells its sender why, and is released onc
   expect(permit.begin()).toBe(false)
   expect(permit.begun).toBe(false)
   expect(interruptions).toMatchObject([{ code: 'stale-token', task: 'k', token: 8n, highest: 9n }])
-  permit.release('not-sent')
-  expect(() => permit.release('not-sent')).toThrow(InvariantError)
+  permit.release(NOT_SENT)
+  expect(() => permit.release(NOT_SENT)).toThrow(InvariantError)
   expect(released).toEqual(['not-sent'])
 })
 

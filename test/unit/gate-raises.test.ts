@@ -1,7 +1,8 @@
 /** Raises: durable first, coalesced, in order; and what a store that fails or is slow does to them. */
 import { expect, test } from 'vitest'
+import { Admission } from '../../src/gate/admission.ts'
 import type { Permit } from '../../src/gate/permit.ts'
-import { GateRig, permitOf, refusalOf, STORE_TIMEOUT_MS } from '../support/store-and-gate.ts'
+import { GateRig, permitOf, refusalOf, STORE_TIMEOUT_MS, UNKNOWN } from '../support/store-and-gate.ts'
 import { settled } from '../support/virtual-clock.ts'
 
 const mark8 = { k: { token: 8n, complete: true } }
@@ -107,7 +108,7 @@ test('200 parallel tokens, shuffled, reach the resource in order and end at 200'
   const tokens = Array.from({ length: 200 }, (_, i) => BigInt(((i * 77) % 200) + 1))
   let ended = 0
   const ask = async (token: bigint) => {
-    const answer = await rig.gate.admit({ task: 'k', token })
+    const answer = await rig.gate.admit(new Admission({ task: 'k', token }))
     ended++
     if ('code' in answer) return expect(answer).toMatchObject({ code: 'stale-token' })
     if (answer.begin()) sent.push(token)
@@ -117,11 +118,11 @@ test('200 parallel tokens, shuffled, reach the resource in order and end at 200'
     void ask(token)
     if (i % 10 !== 0) continue
     await rig.serve()
-    open.shift()?.release('unknown')
+    open.shift()?.release(UNKNOWN)
   }
   while (ended < tokens.length) {
     await rig.serve()
-    for (const permit of open.splice(0)) permit.release('unknown')
+    for (const permit of open.splice(0)) permit.release(UNKNOWN)
   }
   expect(sent.length).toBeGreaterThan(3)
   expect(sent).toEqual(sent.toSorted((a, b) => Number(a - b)))

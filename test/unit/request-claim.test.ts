@@ -7,6 +7,7 @@ const config: ClaimConfig = {
   taskHeader: 'fencing-task',
   tokenHeader: 'fencing-token',
   holderHeader: 'fencing-holder',
+  operationHeader: 'idempotency-key',
   maxToken: MAX_TOKEN,
   maxTokenJump: undefined,
 }
@@ -27,13 +28,18 @@ const TOKEN = ['Fencing-Token', '9']
 describe('a sound claim', () => {
   test.each([
     [[...TASK, ...TOKEN]],
-    [['Host', 'h', ...TOKEN, 'Accept', '*/*', ...TASK, 'Fencing-Holder', 'worker-7']],
+    [['Host', 'h', ...TOKEN, 'Accept', '*/*', ...TASK, 'Idempotency-Key', 'op-1']],
     [['FENCING-TASK', 'k', 'fencing-token', '9']],
     [[...TASK, ...TOKEN, 'Connection', 'close', 'Trailer', 'x-checksum']],
     [[...TASK, ...TOKEN, 'Connection', 'keep-alive, x-fencing-token', 'Fencing-Tokens', '8']],
     [[...TASK, ...TOKEN, 'Connection', 'fencing-token-x, authorization', 'X-Fencing-Task', 'other']],
   ])('%j', (rawHeaders) => {
     expect(claimOf(rawHeaders)).toEqual({ claim: { task: 'k', token: 9n } })
+  })
+
+  test('a holder that names itself', () => {
+    const claim = { task: 'k', token: 9n, holder: 'worker-7' }
+    expect(claimOf([...TASK, 'Fencing-Holder', 'worker-7', ...TOKEN])).toEqual({ claim })
   })
 
   test('the path names the task, alone or as the header does', () => {

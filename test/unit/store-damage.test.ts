@@ -6,18 +6,19 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { EXIT } from '../../src/errors.ts'
-import { MarkTable } from '../../src/store/mark-table.ts'
 import { type OpenStore, openStore } from '../../src/store/store-file.ts'
+import { StoreTables } from '../../src/store/store-tables.ts'
+import { markChange } from '../support/store-changes.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const PAGE = 4096
 
-function open(directory: string): { store: OpenStore; table: MarkTable } {
-  const store = openStore({ directory, create: 'if-missing', lockWaitMs: 0 })
-  return { store, table: new MarkTable(store) }
+function open(directory: string): { store: OpenStore; tables: StoreTables } {
+  const store = openStore({ directory, create: 'if-missing', lockWaitMs: 0, intentsComplete: false })
+  return { store, tables: new StoreTables(store) }
 }
 
-const record = (task: string, token: bigint) => ({ id: 0, task, token, complete: true })
+const record = (task: string, token: bigint) => markChange(task, token, true)
 
 /** What is on disk now, as another place. */
 function crashImage(directory: string): string {
@@ -31,9 +32,9 @@ function crashImage(directory: string): string {
 /** A closed store of 2000 tasks: some tens of pages. */
 function largeStore(clean: boolean): string {
   const directory = temporaryDirectory()
-  const { table } = open(directory)
-  table.commit(Array.from({ length: 2000 }, (_, i) => record(`a-task-with-a-name-of-some-length-${i}`, 9n)))
-  table.close(clean)
+  const { tables } = open(directory)
+  tables.commit(Array.from({ length: 2000 }, (_, i) => record(`a-task-with-a-name-of-some-length-${i}`, 9n)))
+  tables.close(clean)
   return directory
 }
 
@@ -41,7 +42,7 @@ function expectRefused(directory: string): void {
   for (const create of ['never', 'if-missing'] as const) {
     let refused: unknown
     try {
-      open(directory).table.close(false)
+      open(directory).tables.close(false)
     } catch (error) {
       refused = error
     }
@@ -103,55 +104,55 @@ test('after an unclean stop, damage within a sound page is found too', () => {
 
 test('a crash forgets no commit, checkpointed or not, and the next start knows of it', () => {
   const directory = temporaryDirectory()
-  const { table } = open(directory)
-  table.commit([record('checkpointed', 5n)])
-  table.checkpoint('PASSIVE')
-  table.commit([record('in the WAL alone', 6n)])
+  const { tables } = open(directory)
+  tables.commit([record('checkpointed', 5n)])
+  tables.checkpoint('PASSIVE')
+  tables.commit([record('in the WAL alone', 6n)])
   const image = crashImage(directory)
-  table.close(true)
+  tables.close(true)
   const after = open(image)
   expect(after.store.origin.unclean).toBe(true)
-  expect(after.table.load('checkpointed')).toMatchObject({ token: 5n, recorded: true })
-  expect(after.table.load('in the WAL alone')).toMatchObject({ token: 6n, recorded: true })
-  after.table.close(true)
+  expect(after.tables.load('checkpointed').mark).toMatchObject({ token: 5n, recorded: true })
+  expect(after.tables.load('in the WAL alone').mark).toMatchObject({ token: 6n, recorded: true })
+  after.tables.close(true)
 })
 
 test('a crash right after the start, before any commit, is known to the next start', () => {
   const directory = temporaryDirectory()
-  const { table } = open(directory)
+  const { tables } = open(directory)
   const image = crashImage(directory)
-  table.close(true)
+  tables.close(true)
   const after = open(image)
   expect(after.store.origin).toMatchObject({ unclean: true, created: false })
-  after.table.close(true)
+  after.tables.close(true)
 })
 
 test('before a start reads it, the WAL of an unclean stop is written anew', () => {
   const directory = temporaryDirectory()
-  const { table } = open(directory)
-  table.commit([record('k', 6n)])
+  const { tables } = open(directory)
+  tables.commit([record('k', 6n)])
   const image = crashImage(directory)
-  table.close(true)
+  tables.close(true)
   const wal = path.join(image, 'marks.db-wal')
   fs.writeFileSync(`${wal}.rewrite`, 'what a crash within the rewriting left')
   const before = fs.statSync(wal).ino
   const after = open(image)
   expect(fs.statSync(wal).ino).not.toBe(before)
   expect(fs.existsSync(`${wal}.rewrite`)).toBe(false)
-  expect(after.table.load('k').token).toBe(6n)
-  after.table.close(true)
+  expect(after.tables.load('k').mark.token).toBe(6n)
+  after.tables.close(true)
 })
 
 /** A crash after 12 commits of one task, tokens 1 to 12, and the size of the WAL after each of them. */
 function crashAfterCommits(): { image: string; wal: string; sizes: number[] } {
   const directory = temporaryDirectory()
-  const { table } = open(directory)
+  const { tables } = open(directory)
   const sizes = Array.from({ length: 12 }, (_, i) => {
-    table.commit([record('k', BigInt(i + 1))])
+    tables.commit([record('k', BigInt(i + 1))])
     return fs.statSync(path.join(directory, 'marks.db-wal')).size
   })
   const image = crashImage(directory)
-  table.close(true)
+  tables.close(true)
   return { image, wal: path.join(image, 'marks.db-wal'), sizes }
 }
 
@@ -159,10 +160,10 @@ function crashAfterCommits(): { image: string; wal: string; sizes: number[] } {
 function tokenAfter(image: string, damage: (wal: string) => void): bigint {
   const copy = crashImage(image)
   damage(path.join(copy, 'marks.db-wal'))
-  const { store, table } = open(copy)
+  const { store, tables } = open(copy)
   expect(store.origin.unclean).toBe(true)
-  const { token } = table.load('k')
-  table.close(true)
+  const { token } = tables.load('k').mark
+  tables.close(true)
   return token
 }
 
@@ -193,12 +194,12 @@ test('a garbled last frame loses its own commit and nothing before it', () => {
 
 test('a start that was killed before it wrote anything changes nothing', () => {
   const directory = temporaryDirectory()
-  const { table } = open(directory)
-  table.commit([record('k', 9n)])
-  table.close(true)
+  const { tables } = open(directory)
+  tables.commit([record('k', 9n)])
+  tables.close(true)
   fs.writeFileSync(path.join(directory, 'marks.db-wal'), '')
   const after = open(directory)
   expect(after.store.origin.unclean).toBe(false)
-  expect(after.table.load('k')).toMatchObject({ token: 9n })
-  after.table.close(true)
+  expect(after.tables.load('k').mark).toMatchObject({ token: 9n })
+  after.tables.close(true)
 })

@@ -8,8 +8,10 @@ import { requireLocalFileSystem } from '../../src/store/durable-files.ts'
 import { initStore, openStore } from '../../src/store/store-file.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-const never = (directory: string) => ({ directory, create: 'never', lockWaitMs: 0 }) as const
-const ifMissing = (directory: string) => ({ directory, create: 'if-missing', lockWaitMs: 0 }) as const
+const never = (directory: string) =>
+  ({ directory, create: 'never', lockWaitMs: 0, intentsComplete: false }) as const
+const ifMissing = (directory: string) =>
+  ({ directory, create: 'if-missing', lockWaitMs: 0, intentsComplete: false }) as const
 
 /** Expects a start to be refused with 69; returns what the person at the terminal reads. */
 function refusal(work: () => unknown): string {

@@ -1,0 +1,141 @@
+/** What survives the process of a {@link MemoryMarkStore}: the store's tables as plain maps. */
+import type { Act, UnknownEnd, UnknownWrite, WriteRecord } from '../../src/journal/records.ts'
+import type { Change, Mark, StoreCounts, StoreOrigin, TaskRecord } from '../../src/store/mark-store.ts'
+import type { Token } from '../../src/token.ts'
+import { UNRESOLVED } from './store-changes.ts'
+
+export interface StoredMark {
+  readonly token: Token
+  readonly complete: boolean
+  readonly holder?: string | undefined
+}
+
+export class MemoryDisk {
+  readonly marks = new Map<string, StoredMark>()
+  readonly frozen = new Set<string>()
+  /** Writes on record, oldest first: an intent as long as it has no `reason`. */
+  readonly writes = new Map<string, WriteRecord | UnknownWrite>()
+  readonly acts: Act[] = []
+  readonly floor: Token
+  cleanStop: boolean
+  intentsComplete = false
+  opened = false
+  commitSequence = 0
+  /** Whoever has it open. */
+  user: object | undefined
+
+  constructor(floor: Token = 0n) {
+    this.floor = floor
+    this.cleanStop = floor === 0n
+  }
+
+  open(user: object, intentsComplete: boolean): StoreOrigin {
+    const unclean = !this.cleanStop
+    const intentsWereComplete = this.intentsComplete
+    const created = !this.opened
+    this.user = user
+    this.opened = true
+    this.cleanStop = false
+    this.intentsComplete = intentsComplete && !(unclean && !intentsWereComplete)
+    for (const { id } of this.intents) {
+      this.#end(id, { reason: 'restart', bytesSent: undefined, endedAtMs: Date.now() })
+    }
+    return { unclean, intentsWereComplete, created, createdAtMs: 0 }
+  }
+
+  close(clean: boolean): void {
+    this.cleanStop = clean
+    this.user = undefined
+  }
+
+  mark(task: string): Mark {
+    const stored = this.marks.get(task)
+    if (!stored) return { token: this.floor, complete: false, recorded: false, holder: undefined }
+    return { ...stored, recorded: true, holder: stored.holder }
+  }
+
+  task(task: string): TaskRecord {
+    const held = this.unresolved.filter((write) => write.task === task && write.holds)
+    return {
+      mark: this.mark(task),
+      frozen: this.frozen.has(task),
+      held: held.map(({ id, token }) => ({ id, token })),
+    }
+  }
+
+  /** Writes that were announced and haven't ended. */
+  get intents(): WriteRecord[] {
+    return [...this.writes.values()].filter((write) => !isUnknown(write))
+  }
+
+  get unresolved(): UnknownWrite[] {
+    return [...this.writes.values()].filter(isUnknown).filter(({ resolution }) => !resolution)
+  }
+
+  unknownWrite(id: string): UnknownWrite | undefined {
+    const write = this.writes.get(id)
+    return write && isUnknown(write) ? write : undefined
+  }
+
+  get counts(): StoreCounts {
+    return {
+      tasks: this.marks.size,
+      commitSequence: this.commitSequence,
+      unresolved: this.unresolved.length,
+      frozen: this.frozen.size,
+    }
+  }
+
+  commit(changes: readonly Change[]): void {
+    for (const change of changes) this.#apply(change)
+    this.commitSequence++
+  }
+
+  #apply(change: Change): void {
+    switch (change.kind) {
+      case 'mark': {
+        const { task, token, complete, holder } = change
+        const old = this.marks.get(task)
+        const lower = old && (token < old.token || (token === old.token && old.complete && !complete))
+        if (!lower) this.marks.set(task, { token, complete, holder })
+        break
+      }
+      case 'intent':
+        this.#intend(change.write)
+        break
+      case 'ended':
+        if (!this.unknownWrite(change.id)) this.writes.delete(change.id)
+        break
+      case 'unknown':
+        this.#intend(change.write)
+        if (!this.unknownWrite(change.write.id)) this.#end(change.write.id, change.end)
+        break
+      case 'resolved': {
+        const write = this.unknownWrite(change.id)
+        const { resolution, by, note, atMs } = change
+        if (write && !write.resolution) {
+          this.writes.set(write.id, { ...write, resolution, resolvedBy: by, note, resolvedAtMs: atMs })
+        }
+        break
+      }
+      case 'frozen':
+        if (change.frozen) this.frozen.add(change.task)
+        else this.frozen.delete(change.task)
+        break
+      case 'act':
+        this.acts.push(change.act)
+    }
+  }
+
+  #intend(write: WriteRecord): void {
+    if (!this.writes.has(write.id)) this.writes.set(write.id, write)
+  }
+
+  #end(id: string, end: UnknownEnd): void {
+    this.writes.set(id, { ...(this.writes.get(id) as WriteRecord), ...end, ...UNRESOLVED })
+  }
+}
+
+function isUnknown(write: WriteRecord | UnknownWrite): write is UnknownWrite {
+  return 'reason' in write
+}
