@@ -121,7 +121,11 @@ export async function startSidecar(
   const openGate = gate
   dataPort = new DataPort({ config, gate: openGate, metrics, clock, log })
   const openPort = dataPort
-  const controlPort = new ControlPort(config.store.path, new Operator(openGate, openStore), openStore)
+  const controlPort = new ControlPort(
+    config.store.controlSocket,
+    new Operator(openGate, openStore),
+    openStore,
+  )
   let data: Address
   try {
     await controlPort.listen()

@@ -3,15 +3,12 @@
  * its user can open. Every act names its author and a reason, and is on record before it is answered.
  */
 import fs from 'node:fs'
-import path from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
 import Type, { type Static } from 'typebox'
 import { ActError, type OpenWrite, type Operator } from '../gate/operator.ts'
 import type { UnknownWrite } from '../journal/records.ts'
 import { type MarkStore, StoreError } from '../store/mark-store.ts'
 import { isTask, MAX_TOKEN, parseToken } from '../token.ts'
-
-export const CONTROL_SOCKET = 'control.sock'
 
 const author = {
   by: Type.String({ minLength: 1, maxLength: 256 }),
@@ -24,7 +21,8 @@ const Resolve = Type.Object(
   { ...author, resolution: Type.Enum(['applied', 'not-applied', 'compensated']) },
   { additionalProperties: false },
 )
-const Listing = Type.Object({ limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 100 }) })
+const MAX_LISTED = 10_000
+const Listing = Type.Object({ limit: Type.String({ default: '100' }) }, { additionalProperties: false })
 
 /** Longest task name, each of its characters escaped. */
 const MAX_PARAM_LENGTH = 3 * 256
@@ -33,12 +31,15 @@ export class ControlPort {
   readonly #fastify: FastifyInstance
   readonly #socket: string
 
-  constructor(directory: string, operator: Operator, store: MarkStore) {
-    this.#socket = path.join(directory, CONTROL_SOCKET)
+  /** @param socket the path at which it listens. */
+  constructor(socket: string, operator: Operator, store: MarkStore) {
+    this.#socket = socket
     this.#fastify = Fastify({
       logger: false,
       forceCloseConnections: true,
       routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+      // By default a misspelt key would be dropped in silence, and a token that is a number rounded.
+      ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
     })
     this.#fastify.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
       const status = error instanceof ActError ? 409 : error instanceof StoreError ? 503 : error.statusCode
@@ -48,7 +49,7 @@ export class ControlPort {
     this.#fastify.get<{ Querystring: Static<typeof Listing> }>(
       '/v1/unknown',
       { schema: { querystring: Listing } },
-      async ({ query }) => ({ unknown: (await store.unresolved(query.limit)).map(shownWrite) }),
+      async ({ query }) => ({ unknown: (await store.unresolved(limitOf(query))).map(shownWrite) }),
     )
   }
 
@@ -104,6 +105,12 @@ function tokenOf(text: string): bigint {
   const token = parseToken(text)
   if (token !== undefined) return token
   throw new ActError(`the token must be a decimal integer from 1 to ${MAX_TOKEN}`)
+}
+
+function limitOf({ limit }: Static<typeof Listing>): number {
+  const number = /^[1-9]\d{0,4}$/.test(limit) ? Number(limit) : Infinity
+  if (number <= MAX_LISTED) return number
+  throw new ActError(`the limit must be an integer from 1 to ${MAX_LISTED}`)
 }
 
 /** Tokens are JSON strings: a JSON number past 2^53 would be rounded by most readers. */

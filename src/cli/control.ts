@@ -1,9 +1,7 @@
 /** Commands that act on the running sidecar: they speak to its socket in the data directory, never to its store. */
 import http from 'node:http'
 import os from 'node:os'
-import path from 'node:path'
 import type { Command } from 'commander'
-import { CONTROL_SOCKET } from '../admin/control-port.ts'
 import { loadStoreConfig } from '../config/load.ts'
 import { EXIT, ExitError } from '../errors.ts'
 import { CONFIG_OPTION, type ConfigOptions, DATA_OPTION, sourcesOf } from './config-options.ts'
@@ -30,7 +28,16 @@ export function addControlOptions(command: Command): Command {
 export function addActOptions(command: Command): Command {
   return addControlOptions(command)
     .requiredOption('--reason <text>', 'why, for the record')
-    .option('--by <name>', 'who, for the record', os.userInfo().username)
+    .option('--by <name>', 'who, for the record', userName())
+}
+
+/** A container's user often has no name. */
+function userName(): string {
+  try {
+    return os.userInfo().username
+  } catch {
+    return `uid ${process.getuid?.()}`
+  }
 }
 
 /**
@@ -43,7 +50,7 @@ export async function ask<T>(
   target: string,
   body?: object,
 ): Promise<T> {
-  const socketPath = path.join(loadStoreConfig(sourcesOf(options)).path, CONTROL_SOCKET)
+  const socketPath = loadStoreConfig(sourcesOf(options)).controlSocket
   const { status, text } = await exchange(socketPath, method, target, body)
   const answer = JSON.parse(text)
   if (status < 300) return answer

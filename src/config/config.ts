@@ -64,6 +64,8 @@ export interface Upstream {
 export interface StoreConfig {
   /** The data directory, absolute. */
   readonly path: string
+  /** The Unix socket in it by which operators reach the sidecar. */
+  readonly controlSocket: string
   readonly create: 'if-missing' | 'never'
   /** How long a start waits for another process to let go of the store. */
   readonly lockWaitMs: number

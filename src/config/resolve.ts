@@ -3,6 +3,7 @@ import path from 'node:path'
 import { MAX_TOKEN } from '../token.ts'
 import { collide, formatAddress, leadsTo, parseAddress } from './addresses.ts'
 import type { ClaimConfig, Config } from './config.ts'
+import { controlSocketIn } from './control-socket.ts'
 import { type Faults, shown } from './faults.ts'
 import { parseClaimHeader, twinOf } from './header-fields.ts'
 import { resolveRoutes } from './routes.ts'
@@ -29,6 +30,14 @@ export function resolve(tree: ConfigFile, origins: Origins, faults: Faults): Con
     faults.read(keyPath, UNREADABLE.address, () => parseAddress(text))
 
   const { store, limits, shutdown } = tree
+  const storePlace = () => {
+    const written = faults.read('store.path', '', () => parseFilePath(store.path))
+    const directory = path.resolve(origins.dataDirectory, written)
+    return {
+      path: directory,
+      controlSocket: faults.read('store.path', '', () => controlSocketIn(directory)),
+    }
+  }
   const upstream = resolveUpstream(tree.upstream, 'upstream', NO_UPSTREAM, origins.directory, faults)
   if (tree.upstream.url === undefined && origins.upstreamRequired) {
     faults.add('upstream.url', 'is missing: name the resource, such as --upstream http://127.0.0.1:9200')
@@ -38,10 +47,7 @@ export function resolve(tree: ConfigFile, origins: Origins, faults: Faults): Con
     admin: { listen: address('admin.listen', tree.admin.listen) },
     upstream,
     store: {
-      path: path.resolve(
-        origins.dataDirectory,
-        faults.read('store.path', '', () => parseFilePath(store.path)),
-      ),
+      ...storePlace(),
       create: store.create,
       lockWaitMs: duration('store.lockWait', store.lockWait),
       timeoutMs: duration('store.timeout', store.timeout),

@@ -302,6 +302,17 @@ test.each([
   expect(faults[1]).toContain('listen (flag --listen): "x"')
 })
 
+test.runIf(process.platform === 'linux')('a data directory in which no Unix socket can be', () => {
+  const longest = '/'.padEnd(107 - '/control.sock'.length, 'd')
+  expect(faultsOf(`store: { path: ${longest} }`)).toEqual([])
+  for (const longer of [`${longest}d`, `${longest.slice(0, -1)}é`]) {
+    expect(faultsOf(`store: { path: ${longer} }`)).toEqual([
+      `store.path: ${longer} is too long a path by 1 bytes: control.sock in it, by which operators reach ` +
+        'the sidecar, may have 107 with its directory. Name a shorter one',
+    ])
+  }
+})
+
 test('a fault in a flag or a variable names it', () => {
   const env = { FENCEGATE_LISTEN: 'env', FENCEGATE_ADMIN: 'env', FENCEGATE_DATA: '' }
   expect(faultsOf('', { env, flags: { listen: 'flag', upstream: 'nowhere' } })).toEqual([

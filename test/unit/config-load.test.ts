@@ -40,6 +40,7 @@ test('one flag is enough; all else is the default', () => {
     upstream,
     store: {
       path: path.resolve('data'),
+      controlSocket: path.resolve('data/control.sock'),
       create: 'if-missing',
       lockWaitMs: 10_000,
       timeoutMs: 2000,
