@@ -156,11 +156,13 @@ export class DataPort {
   }
 
   async #announce(exchange: Exchange, head: RequestHead): Promise<void> {
+    const unsupported = unsupportedFraming(exchange.req)
+    if (unsupported) return exchange.refuse(unsupported)
     const announced = readAnnouncement(head, this.#router, this.#parts.config.claim)
     if ('refusal' in announced) return exchange.refuse(announced.refusal)
     const refusal = await this.#parts.gate.announce(announced.claim)
     if (refusal) return exchange.refuse(refusal)
-    answerAnnouncement(exchange.res, announced.claim.token)
+    answerAnnouncement(exchange.req, exchange.res, announced.claim.token)
   }
 
   async #fence(

@@ -63,18 +63,26 @@ export function render(refusal: Refusal, options: RejectionOptions): Rendered {
   return { status: refusal.status ?? status, headers, body }
 }
 
-/** Answers with a refusal; the request's body need not have been read, and isn't waited for. */
+/** Answers with a refusal. */
 export function reject(
   req: IncomingMessage,
   res: ServerResponse,
   refusal: Refusal,
   options: RejectionOptions,
 ): void {
-  const { status, headers, body } = render(refusal, options)
+  answerEarly(req, res, render(refusal, options))
+}
+
+/** An answer of the sidecar's own: the request's body need not have been read, and isn't waited for. */
+export function answerEarly(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, headers, body }: Omit<Rendered, 'body'> & { readonly body?: string },
+): void {
   const rest = unreadBody(req)
   if (rest !== 'none' && rest !== 'short') headers.Connection = 'close'
   res.writeHead(status, headers)
-  res.write(body)
+  if (body !== undefined) res.write(body)
   if (rest === 'long') endWhenRead(req, res)
   else {
     res.end()
