@@ -1,5 +1,5 @@
 /** `fencegate unknown | resolve`: writes whose outcome nobody knows, and what somebody found out. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { EXIT } from '../errors.ts'
 import { type ActOptions, addActOptions, addControlOptions, ask, type ControlOptions } from './control.ts'
 import type { Ends } from './program.ts'
@@ -17,6 +17,8 @@ interface Unknown {
   readonly reason: string
   readonly endedAtMs: number
 }
+
+const RESOLUTIONS = ['applied', 'not-applied', 'compensated']
 
 const EXAMPLES = `
 Examples:
@@ -37,7 +39,9 @@ export function addUnknown(program: Command, ends: Ends): void {
     })
   addActOptions(program.command('resolve <id>'))
     .description('Say what became of a write whose outcome was unknown.')
-    .requiredOption('--as <resolution>', 'applied, not-applied or compensated')
+    .addOption(
+      new Option('--as <resolution>', 'what was found out').choices(RESOLUTIONS).makeOptionMandatory(),
+    )
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, options: ActOptions & { as: string }) => {
       const { by, reason, as: resolution } = options
