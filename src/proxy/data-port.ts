@@ -2,6 +2,7 @@
  * The data port. The handler is one ladder: request -> route -> claim -> gate -> permit -> send -> release.
  */
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Config, Route } from '../config/config.ts'
@@ -17,6 +18,7 @@ import type { RequestHead, RouteMatched } from '../request/route-match.ts'
 import { Router } from '../request/router.ts'
 import { answerAnnouncement, isOwn, readAnnouncement } from './announce.ts'
 import { ClientConnections } from './client-connections.ts'
+import { answerOnSocket, NO_TUNNEL } from './client-errors.ts'
 import { Exchange } from './exchange.ts'
 import { sendFenced } from './fenced-write.ts'
 import { lookAtFirstMethod, takeMethod } from './first-method.ts'
@@ -125,7 +127,8 @@ export class DataPort {
         keepAliveTimeout: limits.idleTimeoutMs,
         connectionsCheckingInterval: Math.min(1000, limits.headTimeoutMs),
         insecureHTTPParser: false,
-        requireHostHeader: true,
+        // Node's own answer would have no body, and it takes two of them.
+        requireHostHeader: false,
         noDelay: true,
       },
       (req, res) => this.#handle(req, res),
@@ -133,6 +136,9 @@ export class DataPort {
     // Node drops header fields past this number without a word; the head's size is the limit that counts.
     server.maxHeadersCount = 0
     lookAtFirstMethod(server, limits.headTimeoutMs)
+    server.on('connect', (_req, socket) =>
+      answerOnSocket(NO_TUNNEL, socket as Socket, { revealHighest: false, headers: {} }),
+    )
     server.on('checkContinue', (req, res) => this.#handle(req, res))
     server.on('checkExpectation', (req, res) => this.#handle(req, res))
     return server
@@ -142,6 +148,11 @@ export class DataPort {
     this.#connections.owe(req, res)
     if (this.#closing) res.shouldKeepAlive = false
     const exchange = new Exchange(req, res, takeMethod(req), this.#parts, this.#rejectionLog)
+    const malformed = malformedHead(req)
+    if (malformed) {
+      res.shouldKeepAlive = false
+      return exchange.refuse(malformed)
+    }
     const target = req.url as string
     const head = { method: exchange.method, target, rawHeaders: req.rawHeaders }
     if (isOwn(target)) return void this.#announce(exchange, head)
@@ -212,6 +223,26 @@ export class DataPort {
       refuse,
     })
   }
+}
+
+/** What Node's parser lets pass, and RFC 9112 (sections 2.3 and 3.2) does not. */
+function malformedHead({ httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
+  const hosts = rawHeaders.filter(
+    (name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
+  ).length
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return {
+      code: 'malformed-request',
+      detail: 'Only HTTP/1.1 and HTTP/1.0 are spoken here. Nothing was sent.',
+    }
+  }
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    return {
+      code: 'malformed-request',
+      detail: `The request has ${hosts} Host headers. Send exactly one. Nothing was sent.`,
+    }
+  }
+  return undefined
 }
 
 /** What would change its meaning on the way, so it isn't taken (RFC 9110, section 10.1.1; RFC 9112, 6.1). */
