@@ -80,14 +80,13 @@ export function control(
   return within(answer, `an answer to ${method} ${target}`)
 }
 
-/** The rows of one table of a sidecar's store, which must have ended. */
+/** The rows of one table of a sidecar's store, which must have ended. Integers are bigints. */
 export function rows({ data }: Sidecar, table: 'acts' | 'writes' | 'marks'): Record<string, unknown>[] {
   const db = new DatabaseSync(path.join(data, 'marks.db'), { readOnly: true })
   try {
-    return db
-      .prepare(`SELECT * FROM ${table}`)
-      .all()
-      .map((row) => ({ ...row }))
+    const statement = db.prepare(`SELECT * FROM ${table}`)
+    statement.setReadBigInts(true)
+    return statement.all().map((row) => ({ ...row }))
   } finally {
     db.close()
   }
