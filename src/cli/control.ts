@@ -52,22 +52,24 @@ export async function ask<T>(
 ): Promise<T> {
   const socketPath = loadStoreConfig(sourcesOf(options)).controlSocket
   const { status, text } = await exchange(socketPath, method, target, body)
-  const answer = JSON.parse(text)
-  if (status < 300) return answer
+  const answer = parsed(text, socketPath)
+  if (status < 300) return answer as T
   throw new ExitError(status >= 500 ? EXIT.unavailable : EXIT.usage, answer.error ?? answer.message ?? text)
+}
+
+function parsed(text: string, socketPath: string): { error?: string; message?: string } {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new ExitError(EXIT.unavailable, `what came from ${socketPath} is no answer of a sidecar`, {
+      cause: error,
+    })
+  }
 }
 
 function exchange(socketPath: string, method: string, target: string, body: object | undefined) {
   return new Promise<{ status: number; text: string }>((resolve, reject) => {
-    const headers = body ? { 'Content-Type': 'application/json' } : {}
-    const request = http.request({ socketPath, method, path: target, headers }, (response) => {
-      const chunks: Buffer[] = []
-      response.on('data', (chunk) => chunks.push(chunk)).on('error', reject)
-      response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
-      )
-    })
-    request.on('error', (error: NodeJS.ErrnoException) => {
+    const failed = (error: NodeJS.ErrnoException) => {
       reject(
         new ExitError(
           EXIT.unavailable,
@@ -76,7 +78,16 @@ function exchange(socketPath: string, method: string, target: string, body: obje
           { cause: error },
         ),
       )
+    }
+    const headers = body ? { 'Content-Type': 'application/json' } : {}
+    const request = http.request({ socketPath, method, path: target, headers }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk)).on('error', failed)
+      response.on('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+      )
     })
+    request.on('error', failed)
     request.end(body && JSON.stringify(body))
   })
 }
