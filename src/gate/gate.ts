@@ -253,10 +253,13 @@ export class Gate {
     const changes: Change[] = [markChange(task.name, mark)]
     // With nothing to wait for, the first write's intent needs no commit of its own.
     const intend = admission.rule.intent && mark.complete && record.held.length === 0 && !admission.intended
-    if (intend) changes.push({ kind: 'intent', write: admission.record })
+    if (intend) {
+      changes.push({ kind: 'intent', write: admission.record })
+      // If the commit fails or is late, its request is refused, and that takes the intent back.
+      admission.intended = true
+    }
     this.#run(task, record.mark.token + 1n, async () => {
       await this.#store.commit(changes)
-      if (intend) admission.intended = true
       this.#options.observer.raised(this.#clock.now() - submitted)
       task.handoverSince = submitted
       return { ...record, mark }
