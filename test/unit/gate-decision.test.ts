@@ -56,3 +56,27 @@ test.each([
 ] as const)('a jump of 10 allowed: %s', (_, on, token, decision) => {
   expect(decided(on, false, token, 10n)).toBe(decision)
 })
+
+const named = { ...complete, holder: 'a' }
+const held = [{ id: 'w', token: 7n }]
+
+test.each([
+  ['frozen, a stale token', { frozen: true }, 7n, undefined, 'task-frozen'],
+  ['frozen, the mark’s token', { frozen: true }, 8n, undefined, 'task-frozen'],
+  ['frozen, a raise', { frozen: true }, 9n, undefined, 'task-frozen'],
+  ['the holder on record', { mark: named }, 8n, 'a', 'permit'],
+  ['another holder', { mark: named }, 8n, 'b', 'token-conflict'],
+  ['another holder in a handover', { mark: { ...incomplete, holder: 'a' } }, 8n, 'b', 'token-conflict'],
+  ['nobody in particular', { mark: named }, 8n, undefined, 'permit'],
+  ['the first holder that names itself', {}, 8n, 'a', 'name'],
+  ['another holder with a higher token', { mark: named }, 9n, 'b', 'raise'],
+  ['another holder with a lower token', { mark: named }, 7n, 'b', 'stale-token'],
+  ['a lower write held', { held }, 8n, undefined, 'handover-held'],
+  ['a lower write held, not yet drained', { mark: incomplete, held }, 8n, undefined, 'drain'],
+  ['a lower write held, a raise', { held }, 9n, undefined, 'raise'],
+  ['a write of its own token held', { held: [{ id: 'w', token: 8n }] }, 8n, undefined, 'permit'],
+] as const)('%s', (_, state, token, holder, decision) => {
+  const record = { mark: complete, frozen: false, held: [], ...state }
+  const claim = { task: 'k', token, ...(holder !== undefined && { holder }) }
+  expect(decide({ record, lowerOpen: true, maxTokenJump: undefined }, claim)).toBe(decision)
+})
