@@ -4,9 +4,10 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { FaultyWorld, type Sightings, type Step, type WorldOptions } from '../support/faulty-world.ts'
+import type { Sightings } from '../support/faulty-oracle.ts'
+import { FaultyWorld, RULES, type Step, type WorldOptions } from '../support/faulty-world.ts'
 
-const RUNS = Number(process.env.FENCEGATE_PROPERTY_RUNS ?? 4000)
+const RUNS = Number(process.env.FENCEGATE_PROPERTY_RUNS ?? 8000)
 
 const options: fc.Arbitrary<WorldOptions> = fc.record({
   tasks: fc.constantFrom(1, 1, 2, 3),
@@ -18,14 +19,29 @@ const options: fc.Arbitrary<WorldOptions> = fc.record({
   maxTokenJump: fc.constantFrom(undefined, undefined, 2n),
   floor: fc.constantFrom(0n, 0n, 3n),
   promptSenders: fc.boolean(),
+  intentsComplete: fc.boolean(),
 })
 
 const pick = fc.nat(7)
+const above = fc.integer({ min: -1, max: 3 })
+const rule = fc.nat(RULES.length - 1)
+const holder = fc.constantFrom(undefined, undefined, undefined, 'a', 'b')
+const intentsComplete = fc.boolean()
 
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 8,
-    arbitrary: fc.record({ kind: fc.constant('admit'), pick, above: fc.integer({ min: -1, max: 3 }) }),
+    arbitrary: fc.record({ kind: fc.constant('admit'), pick, above, rule, holder }),
+  },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('announce'), pick, above, holder }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant('act'),
+      act: fc.constantFrom('freeze', 'thaw', 'thaw', 'thaw to', 'raise', 'resolve', 'resolve'),
+      pick,
+      above,
+    }),
   },
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('begin'), pick }) },
   {
@@ -48,9 +64,14 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('pause'), ms: fc.integer({ min: 1, max: 80 }) }) },
   {
     weight: 1,
-    arbitrary: fc.record({ kind: fc.constant('crash'), durable: fc.nat(15), downMs: fc.nat(5) }),
+    arbitrary: fc.record({
+      kind: fc.constant('crash'),
+      durable: fc.nat(15),
+      downMs: fc.nat(5),
+      intentsComplete,
+    }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('stop') }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('stop'), intentsComplete }) },
 ) as fc.Arbitrary<Step>
 
 /** A step, and how many microtasks run before the next; `undefined`: all. */
@@ -88,6 +109,21 @@ test('no interleaving breaks order, overlap or durability, and every request is 
     'token-jump',
     'handover-pending',
     'store-unavailable',
+    'task-frozen',
+    'token-conflict',
+    'handover-held',
+    'aborted',
+    'raise with intent',
+    'passed an unknown write',
+    'unknown after a restart',
+    'grace waived',
+    'announcement',
+    'freeze',
+    'thaw to',
+    'raise',
+    'resolve',
+    'act refused',
+    'act failed',
   ]
   expect(corners.filter((corner) => (sightings[corner] ?? 0) < RUNS / 100)).toEqual([])
 })

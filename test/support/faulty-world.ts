@@ -1,110 +1,117 @@
 /**
- * The gate in a world of faults: clients, senders, a store and a clock of which every move is made by the
- * test, and an oracle that knows nothing of the gate's inside. It judges by two things alone: what reached
- * the resource, and what is durable.
+ * The gate in a world of faults: clients, senders, operators, a store and a clock of which every move is made
+ * by the test. `faulty-oracle.ts` judges what they see.
  */
 import assert from 'node:assert/strict'
 import type { Refusal } from '../../src/errors.ts'
-import { Admission, type Ending, type Outcome } from '../../src/gate/admission.ts'
+import { Admission, type Ending, NO_WRITE, type Outcome, type WriteRule } from '../../src/gate/admission.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Permit } from '../../src/gate/permit.ts'
-import type { Change } from '../../src/store/mark-store.ts'
-import type { Token } from '../../src/token.ts'
+import type { Claim, Token } from '../../src/token.ts'
+import { type ActStep, FaultyOperator } from './faulty-operator.ts'
+import { type Limits, Oracle, type Request, type Sightings, type Write } from './faulty-oracle.ts'
 import { type Fate, MemoryMarkStore, type Operation } from './memory-mark-store.ts'
+import { FACTS } from './store-and-gate.ts'
 import { MemoryDisk } from './store-memory-disk.ts'
 import { settled, VirtualClock } from './virtual-clock.ts'
 
-export interface WorldOptions {
+export interface WorldOptions extends Limits {
   readonly tasks: number
-  readonly handoverTimeoutMs: number
-  readonly drainLimitMs: number
-  readonly graceMs: number
-  readonly storeTimeoutMs: number
   readonly cachedTasks: number
-  readonly maxTokenJump: Token | undefined
   readonly floor: Token
   /** Whether a sender that is interrupted lets go within the call, as a destroyed socket may. */
   readonly promptSenders: boolean
+  /** Whether the first process records an intent for every write. */
+  readonly intentsComplete: boolean
 }
+
+/** What routes can say; `hold` implies intents, and never goes with `abort`. */
+export const RULES: readonly WriteRule[] = [
+  NO_WRITE,
+  { handover: 'drain', holds: false, intent: true },
+  { handover: 'drain', holds: true, intent: true },
+  { handover: 'abort', holds: false, intent: false },
+  { handover: 'abort', holds: false, intent: true },
+]
 
 /** One thing that happens. `pick` chooses among what there is, modulo its number. */
 export type Step =
-  | { readonly kind: 'admit'; readonly pick: number; readonly above: number }
+  | {
+      readonly kind: 'admit'
+      readonly pick: number
+      readonly above: number
+      readonly rule: number
+      readonly holder: string | undefined
+    }
+  | {
+      readonly kind: 'announce'
+      readonly pick: number
+      readonly above: number
+      readonly holder: string | undefined
+    }
+  | ActStep
   | { readonly kind: 'begin'; readonly pick: number }
   | { readonly kind: 'release'; readonly pick: number; readonly outcome: Outcome }
   | { readonly kind: 'serve'; readonly pick: number; readonly fate: Fate }
   | { readonly kind: 'advance'; readonly ms: number }
   | { readonly kind: 'pause'; readonly ms: number }
-  | { readonly kind: 'crash'; readonly durable: number; readonly downMs: number }
-  | { readonly kind: 'stop' }
+  | {
+      readonly kind: 'crash'
+      readonly durable: number
+      readonly downMs: number
+      readonly intentsComplete: boolean
+    }
+  | { readonly kind: 'stop'; readonly intentsComplete: boolean }
 
-/** What the worlds of a test have seen, so that it can tell whether it tried anything. */
-export type Sightings = Record<string, number>
-
-interface Request {
-  readonly task: string
-  readonly token: Token
-  readonly sinceMs: number
-  /** Store operations of the task that had failed by then. */
-  readonly failuresBefore: number
-}
-
-interface Write {
-  readonly task: string
-  readonly token: Token
-  readonly permit: Permit
-  state: 'held' | 'begun' | 'released'
-  interruption: Refusal | undefined
-}
-
-/** A write that was begun before a crash: nobody knows of it, but the resource may still be at it. */
-interface Orphan {
-  readonly task: string
-  readonly token: Token
-  readonly untilMs: number
-}
+/** As long as the gate waits before it repeats the commit of an ending, and then some. */
+const RETRY_MS = 1_001
 
 export class FaultyWorld {
   readonly #options: WorldOptions
-  readonly #sightings: Sightings
+  readonly #oracle: Oracle
   readonly #disk: MemoryDisk
+  #intentsComplete: boolean
   #clock = new VirtualClock()
   #store: MemoryMarkStore
   #gate: Gate
+  #operator: FaultyOperator
   /** Incremented by each restart: what an earlier process still says is not heard. */
   #process = 0
   readonly #requests = new Set<Request>()
-  readonly #writes: Write[] = []
-  readonly #orphans: Orphan[] = []
-  readonly #highestSent = new Map<string, Token>()
-  /** `task token` of each mark that was ever durable and complete. */
-  readonly #completed = new Set<string>()
-  /** When a token above 0 of a task became durable. */
-  readonly #durableSince: { task: string; token: Token; ms: number }[] = []
-  readonly #failures = new Map<string, number>()
   readonly #faults: unknown[] = []
+  #loads = 0
+  /** Commits of endings that failed and have not been repeated with success. */
+  readonly #retrying = new Set<string>()
 
   constructor(options: WorldOptions, sightings: Sightings) {
     this.#options = options
-    this.#sightings = sightings
     this.#disk = new MemoryDisk(options.floor)
+    this.#oracle = new Oracle(this.#disk, options, sightings)
+    this.#intentsComplete = options.intentsComplete
     this.#store = this.#openStore()
     this.#gate = this.#startGate()
+    this.#operator = this.#startOperator()
   }
 
   async step(step: Step): Promise<void> {
     switch (step.kind) {
-      case 'admit': {
-        const task = `task-${step.pick % this.#options.tasks}`
-        const token = this.#disk.mark(task).token + BigInt(step.above)
-        if (token >= 1n) this.#admit(task, token)
+      case 'admit':
+        this.#ask(step.pick, step.above, (claim) => this.#admit(claim, RULES[step.rule] as WriteRule), step)
         break
-      }
+      case 'announce':
+        this.#ask(step.pick, step.above, (claim) => this.#announce(claim), step)
+        break
+      case 'act':
+        this.#operator.act(step, `task-${step.pick % this.#options.tasks}`)
+        break
       case 'begin':
-        this.#begin(pick(this.#in('held'), step.pick))
+        this.#begin(pick(this.#oracle.in('held'), step.pick))
         break
       case 'release':
-        this.#release(pick([...this.#in('held'), ...this.#in('begun')], step.pick), step.outcome)
+        this.#release(
+          pick([...this.#oracle.in('held'), ...this.#oracle.in('begun')], step.pick),
+          step.outcome,
+        )
         break
       case 'serve':
         this.#serve(pick(this.#store.pending, step.pick), step.fate)
@@ -116,10 +123,10 @@ export class FaultyWorld {
         this.#clock.pause(step.ms)
         break
       case 'crash':
-        this.#crash(step.durable, step.downMs)
+        this.#crash(step.durable, step.downMs, step.intentsComplete)
         break
       case 'stop':
-        await this.#stop()
+        await this.#stop(step.intentsComplete)
     }
     this.#rethrow()
   }
@@ -134,237 +141,236 @@ export class FaultyWorld {
 
   /** Everything that can end ends; then nothing may be left. */
   async finish(): Promise<void> {
-    const { drainLimitMs, graceMs } = this.#options
     await this.turn(undefined)
     await this.#serveUntilQuiet()
-    await this.#clock.advance(graceMs)
-    await this.#successorsGetRidOfStalledHolders(drainLimitMs)
-    for (const write of [...this.#in('held'), ...this.#in('begun')]) this.#release(write, 'unknown')
+    await this.#clock.advance(this.#options.graceMs)
+    await this.#everythingIsLetGo()
+    await this.#successorsGetRidOfStalledHolders()
+    for (const write of [...this.#oracle.in('held'), ...this.#oracle.in('begun')]) {
+      this.#release(write, 'unknown')
+    }
     await this.#serveUntilQuiet()
+    await this.#everythingIsLetGo()
     assert.equal(this.#requests.size, 0, 'a request was never answered')
+    assert.equal(this.#operator.waiting, 0, 'an act was never answered')
     assert.equal(this.#gate.inFlight.size, 0, 'open writes were counted that had ended')
     assert.equal(this.#gate.quiet, true, 'not quiet at the end')
     assert.equal(this.#gate.handoversPending, 0, 'a handover was counted as pending at the end')
+    this.#oracle.allRecorded()
     await this.#currentHoldersPass()
     await this.#idleTasksAreForgotten()
     assert.equal(this.#clock.pending, 0, 'a timer was left behind')
   }
 
   #openStore(): MemoryMarkStore {
-    return new MemoryMarkStore(this.#disk, {
+    const openIntents = this.#disk.intents.map(({ id }) => id)
+    const store = new MemoryMarkStore(this.#disk, {
+      intentsComplete: this.#intentsComplete,
       submitted: (operation) => this.#guard(() => this.#submitted(operation)),
-      stored: (changes) => this.#stored(changes),
+      stored: (changes) => {
+        for (const id of idsOf(changes)) this.#retrying.delete(id)
+        this.#guard(() => this.#oracle.stored(changes, this.#clock.now()))
+      },
     })
+    this.#oracle.processStarted(openIntents)
+    return store
   }
 
   #startGate(): Gate {
     const { graceMs, ...options } = this.#options
+    const { unclean, intentsWereComplete } = this.#store.origin
+    if (unclean && intentsWereComplete) this.#oracle.saw('grace waived')
     return new Gate({
       ...options,
       store: this.#store,
       clock: this.#clock,
-      graceMs: this.#store.origin.unclean ? graceMs : 0,
+      graceMs: unclean && !intentsWereComplete ? graceMs : 0,
       observer: {
-        raised: () => this.#saw('raise'),
-        handedOver: () => this.#saw('handover'),
+        raised: () => this.#oracle.saw('raise'),
+        handedOver: () => this.#oracle.saw('handover'),
       },
     })
   }
 
-  #admit(task: string, token: Token): void {
+  #startOperator(): FaultyOperator {
+    return new FaultyOperator({
+      gate: this.#gate,
+      store: this.#store,
+      oracle: this.#oracle,
+      clock: this.#clock,
+      storeTimeoutMs: this.#options.storeTimeoutMs,
+      fault: (error) => this.#faults.push(error),
+    })
+  }
+
+  #ask(
+    task: number,
+    above: number,
+    ask: (claim: Claim) => void,
+    { holder }: { readonly holder: string | undefined },
+  ): void {
+    const name = `task-${task % this.#options.tasks}`
+    const token = this.#disk.mark(name).token + BigInt(above)
+    if (token >= 1n) ask({ task: name, token, ...(holder !== undefined && { holder }) })
+  }
+
+  #admit(claim: Claim, rule: WriteRule): void {
+    // Where every route records intents, this one does.
+    const admission = new Admission(claim, { ...rule, intent: rule.intent || this.#intentsComplete }, FACTS)
+    this.#hear(claim, this.#gate.admit(admission), (permit) => this.#permitted(admission, permit))
+  }
+
+  #announce(claim: Claim): void {
+    const { task, token } = claim
+    this.#hear(claim, this.#gate.announce(claim), () => {
+      this.#oracle.saw('announcement')
+      this.#oracle.handedOver(task, token)
+    })
+  }
+
+  #hear<T>({ task, token, holder }: Claim, answer: Promise<T | Refusal>, passed: (answer: T) => void): void {
     const process = this.#process
-    const sinceMs = this.#clock.now()
-    const request = { task, token, sinceMs, failuresBefore: this.#failures.get(task) ?? 0 }
+    const request = { task, token, holder, sinceMs: this.#clock.now(), ...this.#oracle.past(task) }
     this.#requests.add(request)
-    const answered = (answer: Permit | Refusal) => {
+    const answered = (given: T | Refusal) => {
       if (process !== this.#process) return
       this.#requests.delete(request)
-      if ('code' in answer) this.#refused(request, answer)
-      else this.#permitted(answer)
+      if (isRefusal(given)) this.#oracle.refused(request, given, this.#clock.now())
+      else passed(given)
     }
-    this.#gate.admit(new Admission({ task, token })).then(
-      (answer) => this.#guard(() => answered(answer)),
+    answer.then(
+      (given) => this.#guard(() => answered(given)),
       (error) => this.#faults.push(error),
     )
   }
 
-  #permitted(permit: Permit): void {
-    const { task, token } = permit.claim
-    this.#saw('permit')
-    assert.ok(this.#completed.has(`${task} ${token}`), 'P3: permitted before its completion was durable')
-    const write: Write = { task, token, permit, state: 'held', interruption: undefined }
-    this.#writes.push(write)
+  #permitted({ id, rule, claim }: Admission, permit: Permit): void {
+    const { task, token, holder } = claim
+    const state = { state: 'held', outcome: undefined, interruption: undefined } as const
+    const write: Write = { id, task, token, rule, permit, ...state }
+    this.#oracle.permitted(write, holder)
     const process = this.#process
     permit.onInterrupt((refusal) => {
       if (process === this.#process) this.#guard(() => this.#interrupted(write, refusal))
     })
   }
 
-  #refused(request: Request, refusal: Refusal): void {
-    const { task, token } = request
-    const waitedMs = this.#clock.now() - request.sinceMs
-    this.#saw(refusal.code)
-    const mark = this.#disk.mark(task)
-    switch (refusal.code) {
-      case 'stale-token':
-        assert.ok(mark.token > token, 'a current holder was called stale')
-        assert.ok((refusal.highest ?? 0n) > token && (refusal.highest ?? 0n) <= mark.token)
-        break
-      case 'token-jump':
-        assert.ok(mark.recorded, 'a task without a record was measured')
-        assert.ok(token - (refusal.highest as Token) > (this.#options.maxTokenJump as Token))
-        break
-      case 'handover-pending':
-        assert.ok(waitedMs >= this.#options.handoverTimeoutMs, `told handover-pending after ${waitedMs} ms`)
-        assert.ok(mark.token >= token, 'handover-pending without a durable raise')
-        break
-      case 'store-unavailable': {
-        const failed = (this.#failures.get(task) ?? 0) > request.failuresBefore
-        assert.ok(failed || waitedMs >= this.#options.storeTimeoutMs, 'store-unavailable for no reason')
-        break
-      }
-      default:
-        assert.fail(`the gate refused with ${refusal.code}`)
-    }
-  }
-
   #interrupted(write: Write, refusal: Refusal): void {
-    this.#saw(write.state === 'begun' ? 'severed' : 'revoked')
-    assert.equal(write.interruption, undefined, 'interrupted twice')
-    assert.notEqual(write.state, 'released', 'interrupted after its release')
-    write.interruption = refusal
-    const raised = this.#durableSince.find(({ task, token }) => task === write.task && token > write.token)
-    assert.ok(raised, 'interrupted without a higher durable mark')
-    assert.ok((refusal.highest ?? 0n) <= this.#disk.mark(write.task).token, 'told a mark that is not durable')
-    if (write.state === 'begun') {
-      assert.equal(refusal.code, 'superseded')
-      const drainedMs = this.#clock.now() - raised.ms
-      assert.ok(drainedMs >= this.#options.drainLimitMs, `severed after ${drainedMs} ms`)
-    } else {
-      assert.equal(refusal.code, 'stale-token')
-    }
+    this.#oracle.interrupted(write, refusal, this.#clock.now())
     if (this.#options.promptSenders) this.#release(write, write.state === 'begun' ? 'unknown' : 'not-sent')
   }
 
-  /** The write reaches the resource: the one place where the promises are kept or broken. */
   #begin(write: Write | undefined): void {
     if (!write) return
-    const { task, token } = write
-    const durable = this.#disk.mark(task)
     if (!write.permit.begin()) {
-      assert.equal(write.interruption?.code, 'stale-token', 'begin failed without a revocation')
+      assert.ok(write.interruption, 'begin failed without a revocation')
       return this.#release(write, 'not-sent')
     }
-    this.#saw('begin')
-    assert.equal(write.interruption, undefined, 'begin succeeded after a revocation')
+    this.#oracle.begun(write, this.#clock.now())
     assert.equal(write.permit.begin(), false, 'begin succeeded twice')
-    const highest = this.#highestSent.get(task) ?? 0n
-    assert.ok(token >= highest, `P1: ${token} was sent after ${highest}`)
-    const lower = this.#atWork(task).find((other) => other < token)
-    assert.equal(lower, undefined, `P2: ${token} was sent while ${lower} was at work`)
-    assert.ok(durable.token >= token, `P3: ${token} was sent, ${durable.token} is durable`)
-    this.#highestSent.set(task, token)
-    write.state = 'begun'
   }
 
   #release(write: Write | undefined, outcome: Outcome): void {
     if (!write) return
     const begun = write.state === 'begun'
     write.state = 'released'
-    const ended = begun && outcome === 'not-sent' ? 'unknown' : outcome
+    write.outcome = !begun ? 'not-sent' : outcome === 'answered' ? outcome : 'unknown'
     const unknown: Ending = { outcome: 'unknown', reason: 'timeout', bytesSent: 0 }
-    write.permit.release(
-      !begun ? { outcome: 'not-sent' } : ended === 'unknown' ? unknown : { outcome: 'answered' },
-    )
+    write.permit.release(write.outcome === 'unknown' ? unknown : { outcome: write.outcome })
   }
 
-  #submitted(operation: Operation): void {
-    const { task, changes } = operation
+  #submitted({ task, changes }: Operation): void {
     if (task === undefined) return
     const others = this.#store.pending.filter((other) => other.task === task)
     assert.equal(others.length, 0, 'a second store operation of the task was started')
     if (!changes) {
-      this.#saw('load')
+      this.#oracle.saw('load')
+      this.#loads++
       return
     }
-    const [mark] = changes
-    if (mark?.kind !== 'mark') return
-    const { token, complete } = mark
-    assert.ok(token >= this.#disk.mark(task).token, 'a record below the mark was asked for')
-    if (complete) this.#checkNoneLower(task, token)
+    const mark = changes.find((change) => change.kind === 'mark')
+    if (!mark) return
+    assert.ok(mark.token >= this.#disk.mark(task).token, 'a record below the mark was asked for')
+    if (mark.complete) this.#oracle.checkNoneLower(task, mark.token, this.#clock.now())
+    if (changes.some((change) => change.kind === 'intent')) this.#oracle.saw('raise with intent')
   }
 
-  /** No write below `token` is at work or could still begin. */
-  #checkNoneLower(task: string, token: Token): void {
-    const lower = this.#atWork(task).find((other) => other < token)
-    assert.equal(lower, undefined, `${token} was called complete while ${lower} was at work`)
-    for (const write of this.#in('held')) {
-      const could = write.task === task && write.token < token && !write.interruption
-      assert.ok(!could, `${token} was called complete while ${write.token} could begin`)
+  /** The store keeps commits in order where it matters: of one write's, the oldest goes first. */
+  #serve(picked: Operation | undefined, fate: Fate): void {
+    if (!picked) return
+    const ids = idsOf(picked.changes ?? [])
+    const operation = this.#store.pending.find(({ changes }) =>
+      idsOf(changes ?? []).some((id) => ids.includes(id)),
+    )
+    this.#end(operation ?? picked, fate)
+  }
+
+  #end(operation: Operation, fate: Fate): void {
+    const { task, changes } = operation
+    if (fate !== 'done') {
+      const tasks = new Set([
+        task,
+        ...(changes ?? []).map((change) => 'write' in change && change.write.task),
+      ])
+      for (const name of tasks) if (name) this.#oracle.failed(name)
+      this.#operator.failed(operation)
     }
+    // An unknown ending that is stored is never reported failed: then its record can't be resolved before.
+    const told = changes?.some(({ kind }) => kind === 'unknown') && fate === 'kept' ? 'lost' : fate
+    operation.serve(told)
+    const ending = task === undefined && !changes?.some(({ kind }) => kind === 'intent')
+    if (told !== 'done' && ending) for (const id of idsOf(changes ?? [])) this.#retrying.add(id)
   }
 
-  #stored([mark]: readonly Change[]): void {
-    if (mark?.kind !== 'mark') return
-    const { task, token, complete } = mark
-    const raised = this.#durableSince.some((other) => other.task === task && other.token >= token)
-    if (!raised) this.#durableSince.push({ task, token, ms: this.#clock.now() })
-    if (!complete) return
-    this.#guard(() => this.#checkNoneLower(task, token))
-    this.#completed.add(`${task} ${token}`)
+  #crash(durable: number, downMs: number, intentsComplete: boolean): void {
+    this.#oracle.saw('crash')
+    const { pending } = this.#store
+    this.#store.crash((operation) => ((durable >> pending.indexOf(operation)) & 1) === 1)
+    this.#restart(downMs, intentsComplete)
   }
 
-  #serve(operation: Operation | undefined, fate: Fate): void {
-    if (!operation) return
-    const { task } = operation
-    if (fate !== 'done' && task) this.#failures.set(task, (this.#failures.get(task) ?? 0) + 1)
-    operation.serve(fate)
-  }
-
-  #crash(durable: number, downMs: number): void {
-    this.#saw('crash')
-    this.#store.crash((operation) => ((durable >> this.#store.pending.indexOf(operation)) & 1) === 1)
-    const untilMs = this.#clock.now() + this.#options.graceMs
-    for (const { task, token } of this.#in('begun')) this.#orphans.push({ task, token, untilMs })
-    this.#restart(downMs)
-  }
-
-  /** A clean stop, where one is allowed: nothing open, no grace. */
-  async #stop(): Promise<void> {
-    if (!this.#gate.quiet) return
-    this.#saw('clean stop')
-    this.#process++
-    this.#gate.close()
+  /** A clean stop, where one is allowed: nothing open, no grace. Operators and clients are gone by then. */
+  async #stop(intentsComplete: boolean): Promise<void> {
+    if (!this.#gate.quiet || this.#requests.size > 0 || this.#operator.waiting > 0) return
+    this.#oracle.saw('clean stop')
+    for (const revoked of this.#oracle.in('held')) this.#release(revoked, 'not-sent')
+    let closed = false
+    const closing = this.#gate.close().then(() => {
+      closed = true
+    })
+    while (!closed) {
+      this.#store.serveAll()
+      await this.#clock.advance(RETRY_MS)
+    }
+    await closing
     await this.#store.close(true)
-    this.#restart(0)
+    assert.deepEqual(this.#disk.intents, [], 'a clean stop left an intent open')
+    this.#restart(0, intentsComplete)
   }
 
-  #restart(downMs: number): void {
+  #restart(downMs: number, intentsComplete: boolean): void {
     this.#process++
     this.#requests.clear()
-    this.#writes.length = 0
+    this.#retrying.clear()
+    this.#oracle.processEnded(this.#clock.now(), this.#options.graceMs)
+    this.#intentsComplete = intentsComplete
     this.#clock = new VirtualClock(this.#clock.now() + downMs)
     this.#store = this.#openStore()
     this.#gate = this.#startGate()
+    this.#operator = this.#startOperator()
   }
 
-  #in(state: Write['state']): Write[] {
-    return this.#writes.filter((write) => write.state === state)
-  }
-
-  /** Tokens of the task's writes that the resource may be working at. */
-  #atWork(task: string): Token[] {
-    const orphans = this.#orphans.filter(({ untilMs }) => untilMs > this.#clock.now())
-    return [...this.#in('begun'), ...orphans].filter((write) => write.task === task).map(({ token }) => token)
-  }
-
+  /** Whoever is permitted or at work is counted; nobody else, once nothing waits for the store. */
   #checkOpenWrites(): void {
-    const revoked = (write: Write) => write.interruption?.code === 'stale-token'
-    const open = [...this.#in('held').filter((write) => !revoked(write)), ...this.#in('begun')]
-    assert.equal(this.#gate.inFlight.size, open.length, 'open writes are miscounted')
+    const held = this.#oracle.in('held').filter(({ interruption }) => !interruption)
+    const open = [...held, ...this.#oracle.in('begun')].length
+    const counted = this.#gate.inFlight.size
+    assert.ok(counted >= open, `${counted} open writes are counted, ${open} are open`)
+    const idle = this.#requests.size + this.#store.pending.length + this.#retrying.size === 0
+    if (idle) assert.equal(counted, open, 'ended writes are counted')
   }
 
-  /** Serves the store and lets time pass until every request is answered, or should have been. */
+  /** Serves the store and lets time pass until every request is answered and every ending on record. */
   async #serveUntilQuiet(): Promise<void> {
     const { handoverTimeoutMs } = this.#options
     for (let round = 0; round < 8; round++) {
@@ -372,16 +378,28 @@ export class FaultyWorld {
         this.#store.serveAll()
         await this.turn(undefined)
       }
-      if (this.#requests.size === 0) return
-      await this.#clock.advance(handoverTimeoutMs)
+      if (this.#requests.size + this.#operator.waiting + this.#retrying.size === 0) return
+      await this.#clock.advance(this.#retrying.size > 0 ? RETRY_MS : handoverTimeoutMs)
     }
   }
 
-  async #successorsGetRidOfStalledHolders(drainLimitMs: number): Promise<void> {
-    const stalled = this.#in('begun').filter(({ task, token }) => token < this.#disk.mark(task).token)
-    for (const { task } of stalled) this.#admit(task, this.#disk.mark(task).token)
+  /** Operators thaw what is frozen and resolve what is unknown. */
+  async #everythingIsLetGo(): Promise<void> {
+    for (const task of this.#disk.frozen) this.#operator.act({ kind: 'act', act: 'thaw', pick: 0 }, task)
     await this.#serveUntilQuiet()
-    await this.#clock.advance(drainLimitMs)
+    // Senders that are cut off meanwhile add to the list.
+    for (let round = 0; round < 99 && this.#disk.unresolved[0]; round++) {
+      this.#operator.act({ kind: 'act', act: 'resolve', pick: 0 }, this.#disk.unresolved[0].task)
+      await this.#serveUntilQuiet()
+    }
+    assert.deepEqual([this.#disk.unresolved, [...this.#disk.frozen]], [[], []], 'an act had no effect')
+  }
+
+  async #successorsGetRidOfStalledHolders(): Promise<void> {
+    const stalled = this.#oracle.in('begun').filter(({ task, token }) => token < this.#disk.mark(task).token)
+    for (const { task } of stalled) this.#admit({ task, token: this.#disk.mark(task).token }, NO_WRITE)
+    await this.#serveUntilQuiet()
+    await this.#clock.advance(this.#options.drainLimitMs)
     this.#rethrow()
     for (const write of stalled) assert.ok(write.interruption, 'a stalled holder kept its successor out')
   }
@@ -390,27 +408,23 @@ export class FaultyWorld {
     for (let i = 0; i < this.#options.tasks; i++) {
       const task = `task-${i}`
       const { token } = this.#disk.mark(task)
-      this.#admit(task, token === 0n ? 1n : token)
+      this.#admit({ task, token: token === 0n ? 1n : token }, NO_WRITE)
       await this.#serveUntilQuiet()
-      const write = this.#in('held')[0]
+      const [write] = this.#oracle.in('held')
       assert.ok(write, 'a current holder was not served')
       this.#begin(write)
       this.#release(write, 'answered')
-      await this.turn(undefined)
+      await this.#serveUntilQuiet()
     }
   }
 
-  /** After all others were used, a task's mark is read again: only the cache's few are in memory. */
+  /** After all others were used, a task's state is read again: only the cache's few are in memory. */
   async #idleTasksAreForgotten(): Promise<void> {
     const { tasks, cachedTasks } = this.#options
     if (tasks <= cachedTasks) return
-    const loads = this.#sightings.load ?? 0
+    const loads = this.#loads
     await this.#currentHoldersPass()
-    assert.equal((this.#sightings.load ?? 0) - loads, tasks, 'a task stayed in memory')
-  }
-
-  #saw(what: string): void {
-    this.#sightings[what] = (this.#sightings[what] ?? 0) + 1
+    assert.equal(this.#loads - loads, tasks, 'a task stayed in memory')
   }
 
   /** Runs a check inside the gate's own calls, where an exception would be taken for the store's. */
@@ -425,6 +439,15 @@ export class FaultyWorld {
   #rethrow(): void {
     if (this.#faults.length > 0) throw this.#faults[0]
   }
+}
+
+/** The writes that a commit is about. */
+function idsOf(changes: NonNullable<Operation['changes']>): string[] {
+  return changes.flatMap((change) => ('write' in change ? change.write.id : 'id' in change ? change.id : []))
+}
+
+function isRefusal(answer: unknown): answer is Refusal {
+  return typeof answer === 'object' && answer !== null && 'code' in answer
 }
 
 function pick<T>(from: readonly T[], index: number): T | undefined {
