@@ -24,6 +24,7 @@ export class ActError extends Error {
 export class Operator {
   readonly #gate: Gate
   readonly #store: MarkStore
+  #lastResolve: Promise<unknown> = Promise.resolve()
 
   constructor(gate: Gate, store: MarkStore) {
     this.#gate = gate
@@ -69,7 +70,14 @@ export class Operator {
    * Says what became of an unknown write. Saying the same again changes nothing. Throws {@link ActError} if
    * there is no such record, or it was resolved otherwise.
    */
-  async resolve(id: string, resolution: Resolution, author: Author): Promise<UnknownWrite> {
+  resolve(id: string, resolution: Resolution, author: Author): Promise<UnknownWrite> {
+    // One at a time: of two that differ, the second must see the first.
+    const resolved = this.#lastResolve.then(() => this.#resolve(id, resolution, author))
+    this.#lastResolve = resolved.catch(() => {})
+    return resolved
+  }
+
+  async #resolve(id: string, resolution: Resolution, author: Author): Promise<UnknownWrite> {
     const write = await this.#store.unknownWrite(id)
     if (!write)
       throw new ActError(`there is no record ${id} of an unknown write: "fencegate unknown" lists them`)

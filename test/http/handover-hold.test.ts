@@ -1,6 +1,6 @@
 /** `onUnknown: hold`: an unknown outcome keeps the next holder out until somebody has said what became of it. */
 import { expect, test } from 'vitest'
-import { command, fencegate, type ListedWrite, rows, unknown } from '../support/operator.ts'
+import { command, control, fencegate, type ListedWrite, rows, unknown } from '../support/operator.ts'
 import { exchange } from '../support/raw-client.ts'
 import { claim, refusal, scene } from '../support/scene.ts'
 
@@ -122,6 +122,20 @@ test('the same resolution twice changes nothing; another one is refused', async 
   expect((await send(held('twice', 9))).status).toBe(200)
 })
 
+test('of two resolutions at once that differ, one is refused', async () => {
+  await lose('at-once')
+  const [id] = (await idsOf('at-once')) as [string]
+  const answers = await Promise.all(
+    ['applied', 'not-applied'].map((resolution) =>
+      control(sidecar, 'POST', `/v1/unknown/${id}/resolve`, { resolution, by: 'ana', reason: 'looked' }),
+    ),
+  )
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 409])
+  const kept = answers.find(({ status }) => status === 200)?.body.resolution
+  const refused = answers.find(({ status }) => status === 409)?.body.error
+  expect(refused).toContain(`is resolved as ${kept} by ana`)
+})
+
 test('each resolution is on record: who, when and what for', async () => {
   expect(await sidecar.stop()).toBe(0)
   const resolutions = rows(sidecar, 'writes').filter(({ resolution }) => resolution !== null)
@@ -132,6 +146,7 @@ test('each resolution is on record: who, when and what for', async () => {
     ['K', 'not-applied', 'ben', 'not in the ledger'],
     ['K', 'compensated', expect.stringMatching(/./), 'looked'],
     ['twice', 'applied', 'ana', 'looked'],
+    ['at-once', expect.stringMatching(/^(not-)?applied$/), 'ana', 'looked'],
   ])
   const acts = rows(sidecar, 'acts')
   expect(acts.map(({ kind, task, author }) => [kind, task, author])).toEqual(
