@@ -20,6 +20,7 @@ export default defineConfig({
       project('contract', 30_000),
       project('property', 120_000),
       project('process', 240_000),
+      project('model', 240_000),
       project('http', 60_000),
     ],
   },

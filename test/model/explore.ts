@@ -2,12 +2,14 @@
  * Breadth-first over every state that the rules can reach within a scope. A counterexample to a property of
  * states or steps is a shortest one.
  */
-import { Numbers, StateTable } from './state-table.ts'
+
 import { holderIsServed, isAtRest } from './properties.ts'
 import type { Rules } from './rules.ts'
-import { NO_WRITE, type Step, TASK_STEPS, WRITE_STEPS } from './steps.ts'
+import { Numbers, StateTable } from './state-table.ts'
+import { STEPS, type Step, subjects } from './steps.ts'
 import { tell } from './story.ts'
-import { type Property, type Scope, World } from './world.ts'
+import type { Property, Scope } from './words.ts'
+import { type Form, World } from './world.ts'
 
 export interface Exploration {
   readonly states: number
@@ -31,15 +33,24 @@ export function start(rules: Rules, scope: Scope): World {
   return world
 }
 
-/** @param watched the properties that end the exploration when one breaks. */
-export function explore(rules: Rules, scope: Scope, watched: readonly Property[]): Exploration {
-  return new Explorer(rules, scope, watched).run()
+/**
+ * @param watched the properties that end the exploration when one breaks.
+ * @param form in which states are told apart; `exact` costs a multiple, and must find the same.
+ */
+export function explore(
+  rules: Rules,
+  scope: Scope,
+  watched: readonly Property[],
+  form: Form = 'canonical',
+): Exploration {
+  return new Explorer(rules, scope, watched, form).run()
 }
 
 class Explorer {
   readonly #rules: Rules
   readonly #scope: Scope
   readonly #watched: ReadonlySet<Property>
+  readonly #form: Form
   readonly #world: World
   readonly #states: StateTable
   readonly #packed: Uint32Array
@@ -48,71 +59,76 @@ class Explorer {
   readonly #resting = new Numbers()
   /** Pairs of a state and one that follows it for certain: see `isAtRest`. */
   readonly #certain = new Numbers()
-  readonly #applied = new Map<string, number>()
+  readonly #applied = new Uint32Array(STEPS.length)
   #current = 0
-  #transitions = 0
   #counterexample: Counterexample | undefined
 
-  constructor(rules: Rules, scope: Scope, watched: readonly Property[]) {
+  constructor(rules: Rules, scope: Scope, watched: readonly Property[], form: Form) {
     this.#rules = rules
     this.#scope = scope
     this.#watched = new Set(watched)
+    this.#form = form
     this.#world = start(rules, scope)
     this.#states = new StateTable(this.#world.width)
     this.#packed = new Uint32Array(this.#world.width)
-    for (const { rule } of [...TASK_STEPS, ...WRITE_STEPS]) this.#applied.set(rule, 0)
   }
 
   run(): Exploration {
     this.#meet()
-    while (this.#current < this.#states.size && !this.#counterexample) {
-      this.#restore()
-      this.#resting.push(isAtRest(this.#world) ? 1 : 0)
-      holderIsServed(this.#world, this.#rules)
-      this.#judge(undefined, -1)
-      for (const step of TASK_STEPS) this.#try(step, -1)
-      for (const step of WRITE_STEPS) {
-        for (let at = 0; at < this.#world.writes.length; at++) this.#try(step, at)
-      }
-      this.#current++
+    for (; this.#current < this.#states.size; this.#current++) {
+      if (this.#counterexample) break
+      this.#expand()
     }
     if (this.#watched.has('progress') && !this.#counterexample) this.#findStuck()
     return {
       states: this.#states.size,
-      transitions: this.#transitions,
-      applied: this.#applied,
+      transitions: this.#applied.reduce((sum, count) => sum + count, 0),
+      applied: new Map(STEPS.map(({ rule }, at) => [rule, this.#applied[at] as number])),
       counterexample: this.#counterexample,
     }
+  }
+
+  /** Makes every step that can be made in the current state. */
+  #expand(): void {
+    this.#restore()
+    this.#resting.push(isAtRest(this.#world) ? 1 : 0)
+    holderIsServed(this.#world, this.#rules)
+    this.#judge(undefined)
+    for (let at = 0; at < STEPS.length; at++) {
+      const step = STEPS[at] as Step
+      for (const write of subjects(step, this.#world)) {
+        if (this.#counterexample) return
+        if (step.apply(this.#rules, this.#world, write)) this.#made(step, at)
+      }
+    }
+  }
+
+  #made(step: Step, at: number): void {
+    this.#applied[at] = (this.#applied[at] as number) + 1
+    this.#judge(step)
+    const next = this.#meet()
+    if (step.certain) this.#certain.push(this.#current, next)
+    this.#restore()
   }
 
   #restore(): void {
     this.#world.unpack(this.#states.words, this.#current * this.#states.width)
   }
 
-  #try(step: Step, at: number): void {
-    if (this.#counterexample) return
-    const write = this.#world.writes[at] ?? NO_WRITE
-    if (!step.apply(this.#rules, this.#world, write)) return
-    this.#transitions++
-    this.#applied.set(step.rule, (this.#applied.get(step.rule) as number) + 1)
-    this.#judge(step, at)
-    const next = this.#meet()
-    if (step.certain) this.#certain.push(this.#current, next)
-    this.#restore()
-  }
-
   /** Notes the state that the world is in; returns its number. */
   #meet(): number {
     const known = this.#states.size
-    this.#world.pack(this.#packed, 'canonical')
+    this.#world.pack(this.#packed, this.#form)
     const state = this.#states.add(this.#packed)
     if (state === known) this.#parents.push(this.#current)
     return state
   }
 
-  #judge(step: Step | undefined, at: number): void {
-    const property = this.#world.broken.find((broken) => this.#watched.has(broken))
-    if (property) this.#counterexample = { property, story: this.#tell(this.#current, step, at) }
+  #judge(step: Step | undefined): void {
+    const { broken } = this.#world
+    if (broken.length === 0) return
+    const property = broken.find((broken) => this.#watched.has(broken))
+    if (property) this.#counterexample = { property, story: this.#tell(this.#current, step) }
   }
 
   /** Finds a state from which none of rest can be reached for certain. */
@@ -132,16 +148,16 @@ class Explorer {
     }
     const stuck = rests.indexOf(0)
     if (stuck !== -1) {
-      this.#counterexample = { property: 'progress', story: this.#tell(stuck, undefined, -1) }
+      this.#counterexample = { property: 'progress', story: this.#tell(stuck, undefined) }
     }
   }
 
-  #tell(state: number, step: Step | undefined, at: number): readonly string[] {
+  #tell(state: number, last: Step | undefined): readonly string[] {
     const path: Uint32Array[] = []
     const { width } = this.#states
     for (let s = state; s !== 0; s = this.#parents.all[s] as number) {
       path.unshift(this.#states.words.slice(s * width, (s + 1) * width))
     }
-    return tell(this.#rules, start(this.#rules, this.#scope), path, step && { step, at })
+    return tell(this.#rules, start(this.#rules, this.#scope), path, last, this.#form)
   }
 }

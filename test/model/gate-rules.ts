@@ -4,9 +4,10 @@
  * Time is not in the model: what a time-out may do, it may do whenever its condition holds.
  */
 import { type Decision, decide, type View } from './decision.ts'
-import { firstByteLeaves, isAnsweredStale, isFenced, isReleased } from './properties.ts'
+import { firstByteLeaves, isAnsweredNotSent, isAnsweredStale, isFenced, isReleased } from './properties.ts'
 import { hasIntent, StoreRules } from './store-rules.ts'
-import { EXCHANGE, OPERATION, PERMIT, ROW, type World, type Write } from './world.ts'
+import { EXCHANGE, OPERATION, PERMIT, ROW } from './words.ts'
+import type { World, Write } from './world.ts'
 
 export abstract class GateRules extends StoreRules {
   // --- A request's way ---
@@ -27,35 +28,35 @@ export abstract class GateRules extends StoreRules {
 
   /** frozen | 423 `task-frozen` */
   isRefusedFrozen(w: World, r: Write): boolean {
-    return this.decision(w, r) === 'task-frozen' && this.refuse(r)
+    return this.decision(w, r) === 'task-frozen' && this.refuse(w, r)
   }
 
   /** token < mark | 412 `stale-token` */
   isRefusedStale(w: World, r: Write): boolean {
     if (this.decision(w, r) !== 'stale-token') return false
     isAnsweredStale(w, r)
-    return this.refuse(r)
+    return this.refuse(w, r)
   }
 
   /** token = mark, another holder named than the mark's first | 409 `token-conflict` */
   isRefusedConflict(w: World, r: Write): boolean {
-    return this.decision(w, r) === 'token-conflict' && this.refuse(r)
+    return this.decision(w, r) === 'token-conflict' && this.refuse(w, r)
   }
 
   /** a lower write has an unresolved unknown outcome and its route says `hold` | 503 `handover-held` */
   isRefusedHeld(w: World, r: Write): boolean {
-    return this.decision(w, r) === 'handover-held' && this.refuse(r)
+    return this.decision(w, r) === 'handover-held' && this.refuse(w, r)
   }
 
   /** lower writes still open after `handoverTimeout` (`drain`) | 503 `handover-pending`; the mark stays raised */
   isRefusedPending(w: World, r: Write): boolean {
-    return this.decision(w, r) === 'drain' && this.refuse(r)
+    return this.decision(w, r) === 'drain' && this.refuse(w, r)
   }
 
   /** mark cannot be read or written | 503 `store-unavailable`; "while one is being committed, others wait" */
   isRefusedUnavailable(w: World, r: Write): boolean {
     const waits = r.permit === PERMIT.ASKING && (w.operation !== OPERATION.NONE || !w.known)
-    return (waits || r.permit === PERMIT.INTENDING) && this.refuse(r)
+    return (waits || r.permit === PERMIT.INTENDING) && this.refuse(w, r)
   }
 
   /**
@@ -161,7 +162,7 @@ export abstract class GateRules extends StoreRules {
     w.frozen = w.cache.frozen
     w.holder = w.cache.holder
     for (const r of w.writes) r.holding = r.spec.holds && r.cachedRow === ROW.UNKNOWN
-    if (w.frozen) this.revoke(w, w.token + 1)
+    if (w.frozen) this.revokeFrozen(w)
     if (!w.complete) this.takeOver(w)
   }
 
@@ -171,9 +172,9 @@ export abstract class GateRules extends StoreRules {
       r.intended = true
     } else if (r.permit === PERMIT.RECORDING) {
       this.isHeldFromNow(w, r)
-      this.release(r, w)
+      this.release(w, r)
     } else if (r.permit === PERMIT.CLEARING) {
-      this.release(r, w)
+      this.release(w, r)
     }
   }
 
@@ -191,7 +192,7 @@ export abstract class GateRules extends StoreRules {
    * writes lose their upstream connection".
    */
   private takeOver(w: World): void {
-    this.revoke(w, w.token)
+    this.revokeStale(w, w.token)
     for (const r of w.writes) {
       if (r.permit === PERMIT.BEGUN && r.token < w.token && r.spec.aborts) this.sever(r)
     }
@@ -200,7 +201,7 @@ export abstract class GateRules extends StoreRules {
   private freezeIsDurable(w: World): void {
     w.frozen = true
     w.freezeAnswered = true
-    this.revokeWhenFrozen(w)
+    this.revokeFrozen(w)
   }
 
   private operationEnds(w: World): void {
@@ -255,8 +256,7 @@ export abstract class GateRules extends StoreRules {
 
   protected isIdle(w: World): boolean {
     return (
-      w.operation === OPERATION.NONE &&
-      !w.writes.some((r) => r.permit === PERMIT.ASKING || this.isOpen(w, r))
+      w.operation === OPERATION.NONE && !w.writes.some((r) => r.permit === PERMIT.ASKING || this.isOpen(w, r))
     )
   }
 
@@ -267,15 +267,22 @@ export abstract class GateRules extends StoreRules {
     if (w.known && r.spec.holds) r.holding = true
   }
 
-  protected revokeWhenFrozen(w: World): void {
-    this.revoke(w, w.token + 1)
+  /** 423: no permit is left with which a write could begin. */
+  protected revokeFrozen(w: World): void {
+    for (const r of w.writes) if (this.isRevocable(r)) this.refuse(w, r)
   }
 
-  /** Takes permits below `token` back of which nothing was sent. */
-  protected revoke(w: World, token: number): void {
+  /** 412 */
+  protected revokeStale(w: World, token: number): void {
     for (const r of w.writes) {
-      if (r.token < token && (r.permit === PERMIT.INTENDING || r.permit === PERMIT.HELD)) this.refuse(r)
+      if (r.token >= token || !this.isRevocable(r)) continue
+      isAnsweredStale(w, r)
+      this.refuse(w, r)
     }
+  }
+
+  private isRevocable(r: Write): boolean {
+    return r.permit === PERMIT.INTENDING || r.permit === PERMIT.HELD
   }
 
   /** The connection is destroyed; the client, if it is still there, is told 502 `superseded`: sent, unknown. */
@@ -285,15 +292,11 @@ export abstract class GateRules extends StoreRules {
   }
 
   /** The client is told that nothing was sent. */
-  protected refuse(r: Write): boolean {
-    r.toldNotSent = true
-    this.endUnsent(r)
-    return true
-  }
-
-  protected endUnsent(r: Write): void {
+  protected refuse(w: World, r: Write): boolean {
+    isAnsweredNotSent(w, r)
     r.permit = hasIntent(r) ? PERMIT.CLEARING : PERMIT.OVER
     r.intended = false
+    return true
   }
 
   protected sends(w: World, r: Write): void {
@@ -301,7 +304,7 @@ export abstract class GateRules extends StoreRules {
     r.exchange = r.spec.body ? EXCHANGE.FLOWING : EXCHANGE.WHOLE
   }
 
-  protected release(r: Write, w: World): void {
+  protected release(w: World, r: Write): void {
     isReleased(w, r)
     r.permit = PERMIT.OVER
     r.intended = false

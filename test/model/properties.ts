@@ -3,7 +3,8 @@
  * judges one event; what is broken goes to `w.broken`.
  */
 import type { GateRules } from './gate-rules.ts'
-import { EXCHANGE, OPERATION, PERMIT, ROW, type World, type Write } from './world.ts'
+import { EXCHANGE, OPERATION, PERMIT, ROW } from './words.ts'
+import type { World, Write } from './world.ts'
 
 /** The first byte of a write is about to leave. */
 export function firstByteLeaves(w: World, r: Write): void {
@@ -62,6 +63,17 @@ export function isReleased(w: World, { exchange, row }: Write): void {
   if (!ended) w.broken.push('recorded before release')
 }
 
+/** The client is told that nothing was sent, and by that nothing will be. */
+export function isAnsweredNotSent(w: World, r: Write): void {
+  if (r.exchange !== EXCHANGE.NONE) w.broken.push('P5 honest')
+  r.toldNotSent = true
+}
+
+/** The client is told the resource's own answer. */
+export function isAnsweredAsAnswered(w: World, { exchange }: Write): void {
+  if (exchange !== EXCHANGE.ANSWERED) w.broken.push('P5 honest')
+}
+
 /** 412 says "a holder with a higher token has taken over": a restart must not find that it hasn't. */
 export function isAnsweredStale(w: World, r: Write): void {
   if (w.disk.token <= r.token) w.broken.push('P5 honest')
@@ -83,9 +95,9 @@ export function holderIsServed(w: World, rules: GateRules): void {
 }
 
 /**
- * "No stalled holder can keep its successor out for ever": from every state a state of rest can be reached,
- * though no holder, resource or client does anything and no time-out answers. A state is at rest when nobody
- * waits and nothing is left to be put on record.
+ * "No stalled holder can keep its successor out for ever": from every state a state of rest can be reached by
+ * steps that are certain to come, though no client does anything, the resource answers nothing and no request
+ * is told to come back. A state is at rest when nobody waits and nothing is left to be put on record.
  */
 export function isAtRest(w: World): boolean {
   if (!w.up) return true

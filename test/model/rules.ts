@@ -2,9 +2,10 @@
  * All rules: those of the store and the gate, and here the sender, the resource, the clients and the operators.
  */
 import { GateRules } from './gate-rules.ts'
-import { bytesLeave } from './properties.ts'
+import { bytesLeave, isAnsweredAsAnswered } from './properties.ts'
 import { hasIntent } from './store-rules.ts'
-import { EXCHANGE, OPERATION, PERMIT, ROW, type World, type Write } from './world.ts'
+import { EXCHANGE, OPERATION, PERMIT, ROW } from './words.ts'
+import type { World, Write } from './world.ts'
 
 export class Rules extends GateRules {
   // --- The sender and the resource ---
@@ -59,9 +60,8 @@ export class Rules extends GateRules {
   // --- Clients ---
 
   /** could not connect | 502 `upstream-unreachable` (not sent); or the client leaves before anything was sent */
-  isNotSent(_w: World, r: Write): boolean {
-    if (r.permit !== PERMIT.HELD) return false
-    return this.refuse(r)
+  isNotSent(w: World, r: Write): boolean {
+    return r.permit === PERMIT.HELD && this.refuse(w, r)
   }
 
   /** "Clients that leave before their body is complete abort the upstream request." */
@@ -121,9 +121,11 @@ export class Rules extends GateRules {
     return r.permit === PERMIT.BEGUN
   }
 
+  /** The client has the resource's own answer. */
   protected endAnswered(w: World, r: Write): void {
+    isAnsweredAsAnswered(w, r)
     if (hasIntent(r)) r.permit = PERMIT.CLEARING
-    else this.release(r, w)
+    else this.release(w, r)
   }
 
   protected answerEndedEarly(_w: World, _r: Write): void {}

@@ -1,12 +1,15 @@
 /** Every step that the model can take: the rule, and the words that a counterexample has for it. */
 import type { Rules } from './rules.ts'
-import { OPERATION, type World, type Write } from './world.ts'
+import { OPERATION } from './words.ts'
+import type { World, Write } from './world.ts'
 
 export interface Step {
+  /** Whether it is made once, or for each write. */
+  readonly of: 'task' | 'write'
   /** The rule's name. */
   readonly rule: string
   readonly text: string
-  /** The sidecar, the store and the resource's work get there by themselves: see `isAtRest`. */
+  /** It comes by itself, whatever clients, operators and the resource's answers do: see `isAtRest`. */
   readonly certain: boolean
   readonly apply: (rules: Rules, w: World, r: Write) => boolean
 }
@@ -15,21 +18,28 @@ type RuleName = keyof {
   [K in keyof Rules as Rules[K] extends (w: World, r: Write) => boolean ? K : never]: true
 }
 
-/** A step of the task; `%` stands for the operation. */
+/** `%` stands for the operation. */
 function ofTask(rule: RuleName, text: string, apply: Step['apply'], certain = false): Step {
-  return { rule, text, apply, certain }
+  return { of: 'task', rule, text, apply, certain }
 }
 
-/** A step of one write; `%` stands for it. */
-const ofWrite = ofTask
+/** `%` stands for the write. */
+function ofWrite(rule: RuleName, text: string, apply: Step['apply'], certain = false): Step {
+  return { of: 'write', rule, text, apply, certain }
+}
 
-/** What the steps of the task are given; they don't look at it. */
-export const NO_WRITE = undefined as unknown as Write
+/** What the steps of the task are made for; they don't look at it. */
+const NO_WRITE = [undefined as unknown as Write] as const
 
-export const TASK_STEPS: readonly Step[] = [
+/** The writes for which a step may be made. */
+export function subjects({ of }: Step, w: World): readonly Write[] {
+  return of === 'task' ? NO_WRITE : w.writes
+}
+
+export const STEPS: readonly Step[] = [
   ofTask('loads', "the gate asks for the task's state", (x, w) => x.loads(w), true),
   ofTask('settles', 'the gate submits that the handover is complete', (x, w) => x.settles(w), true),
-  ofTask('isEvicted', 'the idle task is evicted', (x, w) => x.isEvicted(w)),
+  ofTask('isEvicted', 'the task is evicted', (x, w) => x.isEvicted(w)),
   ofTask('readsState', "the task's state is read", (x, w) => x.readsState(w), true),
   ofTask('writesOperation', 'the commit (%) is written', (x, w) => x.writesOperation(w), true),
   ofTask('syncsOperation', 'the commit (%) is done and the gate told', (x, w) => x.syncsOperation(w), true),
@@ -44,9 +54,7 @@ export const TASK_STEPS: readonly Step[] = [
   ofTask('graceEnds', 'grace ends', (x, w) => x.graceEnds(w), true),
   ofTask('freezes', 'an operator freezes the task', (x, w) => x.freezes(w)),
   ofTask('thaws', 'an operator thaws the task', (x, w) => x.thaws(w)),
-]
 
-export const WRITE_STEPS: readonly Step[] = [
   ofWrite('asks', '% asks', (x, w, r) => x.asks(w, r)),
   ofWrite('isRefusedFrozen', '% is refused: task-frozen', (x, w, r) => x.isRefusedFrozen(w, r), true),
   ofWrite('isRefusedStale', '% is refused: stale-token', (x, w, r) => x.isRefusedStale(w, r), true),
@@ -61,8 +69,8 @@ export const WRITE_STEPS: readonly Step[] = [
   ofWrite('isPermitted', '% is permitted', (x, w, r) => x.isPermitted(w, r), true),
   ofWrite('begins', "the last check, and %'s first byte leaves", (x, w, r) => x.begins(w, r)),
   ofWrite('isSevered', "drainLimit: %'s connection is destroyed", (x, w, r) => x.isSevered(w, r), true),
-  ofWrite('writesRow', "what is to be on record of % is written", (x, w, r) => x.writesRow(w, r), true),
-  ofWrite('syncsRow', "what is on record of % is durable", (x, w, r) => x.syncsRow(w, r), true),
+  ofWrite('writesRow', 'what is to be on record of % is written', (x, w, r) => x.writesRow(w, r), true),
+  ofWrite('syncsRow', 'what is on record of % is durable', (x, w, r) => x.syncsRow(w, r), true),
   ofWrite('sendsRest', "the rest of %'s body leaves", (x, w, r) => x.sendsRest(w, r)),
   ofWrite('isAnswered', '% is answered', (x, w, r) => x.isAnswered(w, r)),
   ofWrite('isAnsweredEarly', "%'s answer ends before its body does", (x, w, r) => x.isAnsweredEarly(w, r)),
@@ -88,9 +96,9 @@ const OPERATIONS = new Map<number, string>([
   [OPERATION.RESOLVE, 'resolve'],
 ])
 
-/** What a step that is about to be made does. */
-export function describe({ text }: Step, w: World, r: Write | undefined): string {
-  if (r) return text.replace('%', r.spec.name)
+/** What a step does that is about to be made. */
+export function describe({ of, text }: Step, w: World, r: Write): string {
+  if (of === 'write') return text.replace('%', r.spec.name)
   const to = w.toToken === 0 ? '' : ` ${w.toToken}${w.toComplete ? ', complete' : ''}`
   return text.replace('%', `${OPERATIONS.get(w.operation)}${to}`)
 }

@@ -5,7 +5,8 @@
  * What is written is in the page cache; what is fsynced is on the disk. A killed process leaves both, a power
  * cut leaves the disk. Only one transaction is ever between the two.
  */
-import { EXCHANGE, OPERATION, PERMIT, ROW, type Scope, type World, type Write } from './world.ts'
+import { EXCHANGE, OPERATION, PERMIT, ROW, type Scope } from './words.ts'
+import type { World, Write } from './world.ts'
 
 /** Its intent is on record, or may be. */
 export function hasIntent(r: Write): boolean {

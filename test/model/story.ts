@@ -3,60 +3,60 @@
  * change places, so the path is walked again with each write keeping its name.
  */
 import type { Rules } from './rules.ts'
-import { describe, NO_WRITE, type Step, TASK_STEPS, WRITE_STEPS } from './steps.ts'
-import type { World } from './world.ts'
+import { describe, STEPS, type Step, subjects } from './steps.ts'
+import type { Form, World } from './world.ts'
 
 /**
  * @param world where the path begins.
- * @param path the states after that, in their canonical form.
- * @param last the step after the path which broke something, with the write's place in the canonical form.
+ * @param path the states after that, in the form given.
+ * @param last the step that broke something after that.
  */
 export function tell(
   rules: Rules,
   world: World,
   path: readonly Uint32Array[],
-  last: { step: Step; at: number } | undefined,
+  last: Step | undefined,
+  form: Form,
 ): string[] {
-  const story: string[] = []
-  for (const state of path) story.push(walk(rules, world, (words) => same(words, state), undefined))
-  if (last) story.push(walk(rules, world, () => world.broken.length > 0, last.step))
+  const story = path.map((state) => walk(rules, world, STEPS, form, (words) => same(words, state)))
+  if (last) story.push(walk(rules, world, [last], form, () => world.broken.length > 0))
   return story
 }
 
-/** Makes the step that leads to the state looked for, and leaves the world there; returns its line. */
+/** Makes the step that leads to what is looked for, and leaves the world there; returns its line. */
 function walk(
   rules: Rules,
   world: World,
+  steps: readonly Step[],
+  form: Form,
   found: (words: Uint32Array) => boolean,
-  only: Step | undefined,
 ): string {
   const exact = new Uint32Array(world.width)
-  const canonical = new Uint32Array(world.width)
+  const reached = new Uint32Array(world.width)
   world.pack(exact, 'exact')
-  for (const [steps, writes] of [
-    [TASK_STEPS, [NO_WRITE]],
-    [WRITE_STEPS, world.writes],
-  ] as const) {
-    for (const step of only ? steps.filter((one) => one === only) : steps) {
-      for (const write of writes) {
-        world.unpack(exact)
-        const line = describe(step, world, write)
-        if (!step.apply(rules, world, write)) continue
-        world.pack(canonical, 'canonical')
-        if (found(canonical)) return `${line} ${marks(world)}`
-      }
+  for (const step of steps) {
+    for (const write of subjects(step, world)) {
+      world.unpack(exact)
+      const line = describe(step, world, write)
+      if (!step.apply(rules, world, write)) continue
+      world.pack(reached, form)
+      if (found(reached)) return `${line} ${marks(world)}`
     }
   }
   throw new Error('the path leads nowhere: a rule depends on what the canonical form forgets')
 }
 
 /** What is on the disk, in the page cache and in the gate, where they differ from each other. */
-function marks({ disk, cache, known, token, complete, up }: World): string {
+function marks({ disk, cache, known, token, complete, up, grace }: World): string {
   const show = (token: number, complete: boolean) => `${token}${complete ? '✓' : ''}`
   const stored = show(disk.token, disk.complete)
   const written = show(cache.token, cache.complete)
   const gate = known ? show(token, complete) : '?'
-  return `[disk ${stored}${written === stored ? '' : `, written ${written}`}${up ? `, gate ${gate}` : ''}]`
+  const parts = [`disk ${stored}`]
+  if (written !== stored) parts.push(`written ${written}`)
+  if (up) parts.push(`gate ${gate}`)
+  if (grace) parts.push('grace')
+  return `[${parts.join(', ')}]`
 }
 
 function same(a: Uint32Array, b: Uint32Array): boolean {
