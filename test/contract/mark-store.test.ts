@@ -7,6 +7,7 @@ import { MemoryDisk } from '../support/store-memory-disk.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { markStoreContract, type Opening, type Place } from './mark-store.ts'
+import { recordsContract } from './mark-store-records.ts'
 
 function inMemory(floor: bigint): Place {
   const disk = new MemoryDisk(floor)
@@ -41,5 +42,7 @@ function sqlite(floor: bigint): Place {
   }
 }
 
-markStoreContract('in memory', inMemory)
-markStoreContract('SQLite', sqlite)
+for (const contract of [markStoreContract, recordsContract]) {
+  contract('in memory', inMemory)
+  contract('SQLite', sqlite)
+}
