@@ -5,7 +5,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Sightings } from '../support/faulty-oracle.ts'
-import { FaultyWorld, RULES, type Step, type WorldOptions } from '../support/faulty-world.ts'
+import { RULES, type Step, type WorldOptions } from '../support/faulty-steps.ts'
+import { FaultyWorld } from '../support/faulty-world.ts'
 
 const RUNS = Number(process.env.FENCEGATE_PROPERTY_RUNS ?? 8000)
 

@@ -6,7 +6,7 @@ import type { Author } from '../../src/journal/records.ts'
 import { StoreError } from '../../src/store/mark-store.ts'
 import type { Token } from '../../src/token.ts'
 import type { Oracle } from './faulty-oracle.ts'
-import type { MemoryMarkStore, Operation } from './memory-mark-store.ts'
+import type { MemoryMarkStore } from './memory-mark-store.ts'
 import type { VirtualClock } from './virtual-clock.ts'
 
 export interface ActStep {
@@ -45,7 +45,7 @@ export class FaultyOperator {
   }
 
   /** A store operation failed. */
-  failed(_operation: Operation): void {
+  storeFailed(): void {
     this.#failures++
   }
 

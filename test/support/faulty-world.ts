@@ -7,61 +7,14 @@ import type { Refusal } from '../../src/errors.ts'
 import { Admission, type Ending, NO_WRITE, type Outcome, type WriteRule } from '../../src/gate/admission.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Permit } from '../../src/gate/permit.ts'
-import type { Claim, Token } from '../../src/token.ts'
-import { type ActStep, FaultyOperator } from './faulty-operator.ts'
-import { type Limits, Oracle, type Request, type Sightings, type Write } from './faulty-oracle.ts'
-import { type Fate, MemoryMarkStore, type Operation } from './memory-mark-store.ts'
+import type { Claim } from '../../src/token.ts'
+import { FaultyOperator } from './faulty-operator.ts'
+import { Oracle, type Request, type Sightings, type Write } from './faulty-oracle.ts'
+import { pick, RULES, type Step, type WorldOptions } from './faulty-steps.ts'
+import { type Fate, idsOf, MemoryMarkStore, type Operation } from './memory-mark-store.ts'
 import { FACTS } from './store-and-gate.ts'
 import { MemoryDisk } from './store-memory-disk.ts'
 import { settled, VirtualClock } from './virtual-clock.ts'
-
-export interface WorldOptions extends Limits {
-  readonly tasks: number
-  readonly cachedTasks: number
-  readonly floor: Token
-  /** Whether a sender that is interrupted lets go within the call, as a destroyed socket may. */
-  readonly promptSenders: boolean
-  /** Whether the first process records an intent for every write. */
-  readonly intentsComplete: boolean
-}
-
-/** What routes can say; `hold` implies intents, and never goes with `abort`. */
-export const RULES: readonly WriteRule[] = [
-  NO_WRITE,
-  { handover: 'drain', holds: false, intent: true },
-  { handover: 'drain', holds: true, intent: true },
-  { handover: 'abort', holds: false, intent: false },
-  { handover: 'abort', holds: false, intent: true },
-]
-
-/** One thing that happens. `pick` chooses among what there is, modulo its number. */
-export type Step =
-  | {
-      readonly kind: 'admit'
-      readonly pick: number
-      readonly above: number
-      readonly rule: number
-      readonly holder: string | undefined
-    }
-  | {
-      readonly kind: 'announce'
-      readonly pick: number
-      readonly above: number
-      readonly holder: string | undefined
-    }
-  | ActStep
-  | { readonly kind: 'begin'; readonly pick: number }
-  | { readonly kind: 'release'; readonly pick: number; readonly outcome: Outcome }
-  | { readonly kind: 'serve'; readonly pick: number; readonly fate: Fate }
-  | { readonly kind: 'advance'; readonly ms: number }
-  | { readonly kind: 'pause'; readonly ms: number }
-  | {
-      readonly kind: 'crash'
-      readonly durable: number
-      readonly downMs: number
-      readonly intentsComplete: boolean
-    }
-  | { readonly kind: 'stop'; readonly intentsComplete: boolean }
 
 /** As long as the gate waits before it repeats the commit of an ending, and then some. */
 const RETRY_MS = 1_001
@@ -313,7 +266,7 @@ export class FaultyWorld {
         ...(changes ?? []).map((change) => 'write' in change && change.write.task),
       ])
       for (const name of tasks) if (name) this.#oracle.failed(name)
-      this.#operator.failed(operation)
+      this.#operator.storeFailed()
     }
     // An unknown ending that is stored is never reported failed: then its record can't be resolved before.
     const told = changes?.some(({ kind }) => kind === 'unknown') && fate === 'kept' ? 'lost' : fate
@@ -441,15 +394,6 @@ export class FaultyWorld {
   }
 }
 
-/** The writes that a commit is about. */
-function idsOf(changes: NonNullable<Operation['changes']>): string[] {
-  return changes.flatMap((change) => ('write' in change ? change.write.id : 'id' in change ? change.id : []))
-}
-
 function isRefusal(answer: unknown): answer is Refusal {
   return typeof answer === 'object' && answer !== null && 'code' in answer
-}
-
-function pick<T>(from: readonly T[], index: number): T | undefined {
-  return from.length === 0 ? undefined : from[index % from.length]
 }

@@ -131,3 +131,8 @@ export class MemoryMarkStore implements MarkStore {
     this.#options.stored?.(changes)
   }
 }
+
+/** The writes that a commit is about. */
+export function idsOf(changes: readonly Change[]): string[] {
+  return changes.flatMap((change) => ('write' in change ? change.write.id : 'id' in change ? change.id : []))
+}

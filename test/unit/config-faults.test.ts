@@ -209,9 +209,6 @@ const FAULTS: readonly (readonly [yaml: string, start: string, part: string])[] 
   ),
   // Routes: handovers and unknown outcomes
   [route('handover: abort, onUnknown: hold'), 'routes[0].handover: abort cuts', 'abort with proceed'],
-  [route('handover: cut'), 'routes[0].handover: "cut" does not fit', 'drain'],
-  [route('onUnknown: wait'), 'routes[0].onUnknown: "wait" does not fit', 'hold'],
-  [route('intent: yes'), 'routes[0].intent: "yes" does not fit', 'durable'],
   [route('unknownStatuses: [199]'), 'routes[0].unknownStatuses[0]: 199 does not fit', '200 to 599'],
   [route('unknownStatuses: [502, 502]'), 'routes[0].unknownStatuses: the list', 'each named once'],
   // Routes: never reached
@@ -300,17 +297,6 @@ test.each([
   expect(faults).toHaveLength(2)
   expect(faults[0]).toMatch(new RegExp(`cannot be read: ${code}`))
   expect(faults[1]).toContain('listen (flag --listen): "x"')
-})
-
-test.runIf(process.platform === 'linux')('a data directory in which no Unix socket can be', () => {
-  const longest = '/'.padEnd(107 - '/control.sock'.length, 'd')
-  expect(faultsOf(`store: { path: ${longest} }`)).toEqual([])
-  for (const longer of [`${longest}d`, `${longest.slice(0, -1)}é`]) {
-    expect(faultsOf(`store: { path: ${longer} }`)).toEqual([
-      `store.path: ${longer} is too long a path by 1 bytes: control.sock in it, by which operators reach ` +
-        'the sidecar, may have 107 with its directory. Name a shorter one',
-    ])
-  }
 })
 
 test('a fault in a flag or a variable names it', () => {
