@@ -13,7 +13,7 @@ export function controlSocketIn(directory: string): string {
   const excess = Buffer.byteLength(socket) - MAX_BYTES
   if (excess <= 0) return socket
   throw new ValueFault(
-    `${directory} is too long a path by ${excess} bytes: ${FILE} in it, by which operators reach the sidecar, ` +
+    `${directory} is too long a path by ${excess} ${excess === 1 ? 'byte' : 'bytes'}: ${FILE} in it, by which operators reach the sidecar, ` +
       `may have ${MAX_BYTES} with its directory. Name a shorter one`,
   )
 }

@@ -5,6 +5,7 @@ import { rows, unknown } from '../support/operator.ts'
 import { exchange } from '../support/raw-client.ts'
 import { claim, refusal, scene } from '../support/scene.ts'
 import type { Settings, Sidecar } from '../support/sidecar.ts'
+import { until } from '../support/wait.ts'
 
 const commits = new Commits()
 afterEach(() => commits.release())
@@ -93,6 +94,8 @@ test.each([
 ])('killed at the first byte of %s: the intent is there', async (_, task, writes) => {
   await restart(EVERYWHERE)
   for (let write = 1; write < writes; write++) expect((await send(claim(task, 8))).status).toBe(200)
+  // An answer may overtake the end of its intent; a permit doesn't.
+  await until(async () => (await sidecar.metrics()).sum('fencegate_open_writes') === 0, 'the end on record')
   commits.slow(100)
   upstream.onFirstByte = () => sidecar.process.signal('SIGKILL')
   await expect(send(claim(task, 8))).rejects.toThrow()
