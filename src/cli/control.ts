@@ -6,6 +6,9 @@ import { loadStoreConfig } from '../config/load.ts'
 import { EXIT, ExitError } from '../errors.ts'
 import { CONFIG_OPTION, type ConfigOptions, DATA_OPTION, sourcesOf } from './config-options.ts'
 
+/** Far above what the sidecar waits for its store: who doesn't answer by then is stopped or stuck. */
+const ANSWER_MS = 30_000
+
 export const JSON_OPTION = ['--json', 'print the answer as JSON'] as const
 
 export interface ControlOptions extends ConfigOptions {
@@ -87,7 +90,12 @@ function exchange(socketPath: string, method: string, target: string, body: obje
         resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
       )
     })
-    request.on('error', failed)
+    const timer = setTimeout(() => {
+      const late = `the sidecar at ${socketPath} has not answered for ${ANSWER_MS / 1000} s`
+      reject(new ExitError(EXIT.unavailable, `${late}: whether it did as asked is unknown. Ask again.`))
+      request.destroy()
+    }, ANSWER_MS)
+    request.on('error', failed).on('close', () => clearTimeout(timer))
     request.end(body && JSON.stringify(body))
   })
 }

@@ -104,6 +104,14 @@ test.each<[string, http.RequestListener, number, string]>([
   expect(stderr).not.toContain('    at ')
 })
 
+test('a sidecar that is stopped or stuck', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => void vi.useRealTimers())
+  const { data } = await answering(() => vi.advanceTimersByTime(30_000))
+  expect(await run(['freeze', 'K', '--reason', 'why', '--data', data])).toBe(69)
+  expect(stderr).toContain('has not answered for 30 s: whether it did as asked is unknown')
+})
+
 test.each([
   ['no task', ['freeze', '--reason', 'why'], "missing required argument 'task'"],
   ['no reason', ['freeze', 'K'], "required option '--reason <text>'"],
