@@ -194,6 +194,8 @@ export function markStoreContract(name: string, place: (floor: bigint) => Place)
       const store = await here.open()
       await store.record('k', 8n, true)
       const waiting = here.open(20_000)
+      // Others come and go meanwhile; one that did not wait would have been refused before them.
+      for (let i = 0; i < 3; i++) await expect(here.open(0)).rejects.toThrow(/locked/)
       await store.record('k', 9n, true)
       await store.close(true)
       const second = await waiting

@@ -4,9 +4,11 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Permit } from '../../src/gate/permit.ts'
 import { FaultyWorld, type Sightings, type Step, type WorldOptions } from '../support/faulty-world.ts'
+import { GateRig } from '../support/store-and-gate.ts'
 
-const RUNS = Number(process.env.FENCEGATE_PROPERTY_RUNS ?? 4000)
+const RUNS = Number(process.env.FENCEGATE_PROPERTY_RUNS ?? 12_000)
 
 const options: fc.Arbitrary<WorldOptions> = fc.record({
   tasks: fc.constantFrom(1, 1, 2, 3),
@@ -90,4 +92,43 @@ test('no interleaving breaks order, overlap or durability, and every request is 
     'store-unavailable',
   ]
   expect(corners.filter((corner) => (sightings[corner] ?? 0) < RUNS / 100)).toEqual([])
+})
+
+const TOKENS = Array.from({ length: 200 }, (_, i) => BigInt(i + 1))
+
+/** How many more requests arrive, and how many of the open writes end, before each commit. */
+const beat = fc.record({ arrivals: fc.integer({ min: 1, max: 60 }), ends: fc.nat(3) })
+
+test('concurrent raises coalesce: 200 tokens in any order reach the resource in order, and 200 is the mark', async () => {
+  const all = fc.shuffledSubarray(TOKENS, { minLength: TOKENS.length })
+  await fc.assert(
+    fc.asyncProperty(all, fc.array(beat, { minLength: 1, maxLength: 20 }), async (tokens, beats) => {
+      const rig = new GateRig()
+      const waiting = [...tokens]
+      const open: Permit[] = []
+      const sent: bigint[] = []
+      const send = async (token: bigint) => {
+        const answer = await rig.gate.admit({ task: 'k', token })
+        if ('code' in answer) return expect(answer).toMatchObject({ code: 'stale-token' })
+        if (answer.begin()) sent.push(token)
+        open.push(answer)
+      }
+      const sending: Promise<void>[] = []
+      let bursts = 0
+      for (let i = 0; waiting.length > 0 || rig.store.pending.length > 0 || open.length > 0; i++) {
+        const { arrivals, ends } = beats[i % beats.length] as (typeof beats)[number]
+        if (waiting.length > 0) bursts++
+        for (const token of waiting.splice(0, arrivals)) sending.push(send(token))
+        await rig.serve()
+        for (const permit of open.splice(0, waiting.length > 0 ? ends : open.length))
+          permit.release('unknown')
+      }
+      await Promise.all(sending)
+      expect(sent).toEqual([...sent].sort((a, b) => Number(a - b)))
+      expect(sent.at(-1)).toBe(200n)
+      expect(rig.disk.mark('k')).toMatchObject({ token: 200n, complete: true })
+      expect(rig.raisedMs.length, 'more raises than bursts of requests').toBeLessThanOrEqual(bursts)
+    }),
+    { numRuns: 100 },
+  )
 })
