@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import { EXIT } from '../../src/errors.ts'
 import { type MarkStore, StoreError } from '../../src/store/mark-store.ts'
 import type { FromWorker, ToWorker } from '../../src/store/messages.ts'
+import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { settled } from '../support/virtual-clock.ts'
@@ -64,6 +65,23 @@ test('a full disk refuses records, stores nothing of them, and is over when ther
   expect(await reopened.load('k')).toMatchObject({ token: 9n })
   for (const task of refused) expect(await reopened.load(task)).toMatchObject({ token: 6n, recorded: true })
   await reopened.close(true)
+})
+
+test('the WAL does not grow for ever: it is checkpointed after some thousand records', async () => {
+  const where = options()
+  const store = await openSqliteMarkStore(where, (error) => {
+    throw error
+  })
+  const sizes: number[] = []
+  for (let round = 1; round <= 15; round++) {
+    // One turn of the event loop, so one commit.
+    await Promise.all(Array.from({ length: 2000 }, (_, i) => store.record(`task-${i}`, BigInt(round), true)))
+    sizes.push(fs.statSync(path.join(where.directory, 'marks.db-wal')).size)
+  }
+  const [first, fifth, last] = [sizes[0], sizes[4], sizes[14]] as [number, number, number]
+  expect(fifth).toBeGreaterThan(3 * first)
+  expect(last).toBeLessThan(1.5 * fifth)
+  await store.close(true)
 })
 
 test('a WAL that fills the disk is checkpointed, and service goes on in the room that it has', async () => {
