@@ -116,6 +116,7 @@ test('concurrent raises coalesce: 200 tokens in any order reach the resource in 
       const sending: Promise<void>[] = []
       let bursts = 0
       for (let i = 0; waiting.length > 0 || rig.store.pending.length > 0 || open.length > 0; i++) {
+        expect(i, 'it does not end').toBeLessThan(1000)
         const { arrivals, ends } = beats[i % beats.length] as (typeof beats)[number]
         if (waiting.length > 0) bursts++
         for (const token of waiting.splice(0, arrivals)) sending.push(send(token))
@@ -123,6 +124,7 @@ test('concurrent raises coalesce: 200 tokens in any order reach the resource in 
         for (const permit of open.splice(0, waiting.length > 0 ? ends : open.length))
           permit.release('unknown')
       }
+      expect(rig.clock.pending, 'a request still waits').toBe(0)
       await Promise.all(sending)
       expect(sent).toEqual([...sent].sort((a, b) => Number(a - b)))
       expect(sent.at(-1)).toBe(200n)
