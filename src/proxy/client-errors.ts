@@ -7,24 +7,41 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Refusal } from '../errors.ts'
+import { lingerThenDestroy } from './linger.ts'
 import { type RejectionOptions, render } from './rejection.ts'
+
+const answered = new WeakSet<Socket>()
 
 export function answerClientError(
   error: Error & { code?: string },
   socket: Socket,
   options: RejectionOptions,
 ): Refusal | undefined {
+  // What still comes after the answer is no request any more, and is read away.
+  if (answered.has(socket)) return undefined
   const refusal = refusalOf(error.code)
   if (!socket.writable || refusal === undefined) {
     socket.destroy()
     return undefined
   }
+  answerOnSocket(refusal, socket, options)
+  return refusal
+}
+
+/** Writes a refusal where there is no response object, and closes the connection. */
+export function answerOnSocket(refusal: Refusal, socket: Socket, options: RejectionOptions): void {
   const { status, headers, body } = render(refusal, options)
   const fields = Object.entries({ ...headers, Connection: 'close' }).map(
     ([name, value]) => `${name}: ${value}\r\n`,
   )
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields.join('')}\r\n${body}`)
-  return refusal
+  answered.add(socket)
+  lingerThenDestroy(socket)
+}
+
+export const NO_TUNNEL: Refusal = {
+  code: 'unsupported-method',
+  detail: 'CONNECT asks for a tunnel, and what goes through a tunnel cannot be fenced. Nothing was sent.',
 }
 
 function refusalOf(code: string | undefined): Refusal | undefined {

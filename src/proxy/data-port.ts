@@ -14,7 +14,7 @@ import type { Metrics } from '../metrics/metrics.ts'
 import { readClaim } from '../request/claim.ts'
 import type { RouteMatched } from '../request/route-match.ts'
 import { Router } from '../request/router.ts'
-import { answerClientError } from './client-errors.ts'
+import { answerClientError, answerOnSocket, NO_TUNNEL } from './client-errors.ts'
 import { Exchange } from './exchange.ts'
 import { sendFenced } from './fenced-write.ts'
 import { lookAtFirstMethod, takeMethod } from './first-method.ts'
@@ -116,7 +116,8 @@ export class DataPort {
         keepAliveTimeout: limits.idleTimeoutMs,
         connectionsCheckingInterval: Math.min(1000, limits.headTimeoutMs),
         insecureHTTPParser: false,
-        requireHostHeader: true,
+        // Node's own answer would have no body, and it takes two of them.
+        requireHostHeader: false,
         noDelay: true,
       },
       (req, res) => this.#handle(req, res),
@@ -124,6 +125,9 @@ export class DataPort {
     // Node drops header fields past this number without a word; the head's size is the limit that counts.
     server.maxHeadersCount = 0
     lookAtFirstMethod(server, limits.headTimeoutMs)
+    server.on('connect', (_req, socket) =>
+      answerOnSocket(NO_TUNNEL, socket as Socket, { revealHighest: false, headers: {} }),
+    )
     server.on('checkContinue', (req, res) => this.#handle(req, res))
     server.on('checkExpectation', (req, res) => this.#handle(req, res))
     return server
@@ -133,6 +137,11 @@ export class DataPort {
     this.#owe(req, res)
     if (this.#closing) res.shouldKeepAlive = false
     const exchange = new Exchange(req, res, takeMethod(req), this.#parts, this.#rejectionLog)
+    const malformed = malformedHead(req)
+    if (malformed) {
+      res.shouldKeepAlive = false
+      return exchange.refuse(malformed)
+    }
     const target = req.url as string
     const head = { method: exchange.method, target, rawHeaders: req.rawHeaders }
     const matched = this.#router.match(head)
@@ -216,6 +225,26 @@ export class DataPort {
       refuse,
     })
   }
+}
+
+/** What Node's parser lets pass, and RFC 9112 (sections 2.3 and 3.2) does not. */
+function malformedHead({ httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
+  const hosts = rawHeaders.filter(
+    (name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
+  ).length
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return {
+      code: 'malformed-request',
+      detail: 'Only HTTP/1.1 and HTTP/1.0 are spoken here. Nothing was sent.',
+    }
+  }
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    return {
+      code: 'malformed-request',
+      detail: `The request has ${hosts} Host headers. Send exactly one. Nothing was sent.`,
+    }
+  }
+  return undefined
 }
 
 /** What would change its meaning on the way, so it isn't taken (RFC 9110, section 10.1.1; RFC 9112, 6.1). */

@@ -101,7 +101,8 @@ class FencedWrite implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Controller, status: number, _parsed: unknown, reason?: string): void {
     if (this.#clientGone) return
     const { res } = this.#write
-    const headers = answerHeaders(decodeRaw(controller.rawHeaders))
+    const raw = decodeRaw(controller.rawHeaders)
+    const headers = answerHeaders(raw, this.#chunked(raw, status))
     if (status < 200) {
       // Node 24 has no means of sending one; interim answers may be left out (RFC 9110, section 15.2).
       if (this.#write.req.httpVersion === '1.1' && 'writeInformation' in res)
@@ -111,8 +112,19 @@ class FencedWrite implements Dispatcher.DispatchHandler {
     // What is left of the body has nowhere to go; the next request could not be told from it.
     if (!this.#write.req.complete) headers.push('Connection', 'close')
     res.sendDate = false
-    res.writeHead(status, reason ?? '', headers)
+    res.writeHead(status, printable(reason), headers)
     res.on('drain', this.#onClientDrain)
+  }
+
+  /** Whether the client gets the answer in chunks, which alone can be followed by trailers. */
+  #chunked(raw: readonly string[], status: number): boolean {
+    const { req, method } = this.#write
+    const bodiless = method === 'HEAD' || status < 200 || status === 204 || status === 304
+    return (
+      !bodiless &&
+      req.httpVersion === '1.1' &&
+      raw.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'transfer-encoding')
+    )
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
@@ -177,14 +189,20 @@ class FencedWrite implements Dispatcher.DispatchHandler {
     clearTimeout(this.#cancelReadOn)
     const { res, refuse, ended } = this.#write
     res.off('close', this.#onClientClose)
+    // Whatever becomes of the answer, the permit must not stay out.
+    this.#permit.release(outcome)
+    ended(outcome, refusal)
     if (refusal && !this.#clientGone) {
       // A head that was passed on can't be taken back: cutting the connection says that the answer isn't whole.
       if (res.headersSent) res.destroy()
       else refuse(refusal)
     }
-    this.#permit.release(outcome)
-    ended(outcome, refusal)
   }
+}
+
+/** undici reads the reason as UTF-8; what was no UTF-8 can't be written again. */
+function printable(reason: string | undefined): string {
+  return reason !== undefined && /^[\t -~\x80-\xff]*$/.test(reason) ? reason : ''
 }
 
 function pairs(raw: string[]): [string, string][] {

@@ -32,16 +32,18 @@ export function lookAtFirstMethod(server: Server, timeoutMs: number): void {
   server.on('connection', (socket: Socket) => {
     const pass = () => {
       clearTimeout(timer)
-      socket.off('readable', look).off('error', ignore)
+      socket.off('readable', look).off('end', leave).off('error', ignore)
       for (const listener of attach) listener.call(server, socket)
     }
     const look = () => {
       const bytes: Buffer | null = socket.read()
-      if (bytes === null) return socket.readableEnded ? pass() : undefined
+      if (bytes === null) return
       socket.off('readable', look)
       socket.unshift(replaced(bytes, socket))
       pass()
     }
+    // A health check that only connects is no request, and no refusal.
+    const leave = () => socket.destroy()
     // The server's own time-out for a head starts where this one ends.
     const timer = setTimeout(pass, timeoutMs)
     socket

@@ -35,9 +35,14 @@ function nominated(raw: RawHeaders): Set<string> | undefined {
   return names
 }
 
-/** What the resource's answer passes on to the client. */
-export function answerHeaders(raw: RawHeaders): string[] {
-  return endToEnd(raw, HOP_BY_HOP)
+const HOP_BY_HOP_AND_TRAILER = new Set([...HOP_BY_HOP, 'trailer'])
+
+/**
+ * What the resource's answer passes on to the client. `Trailer` is kept only where trailers can follow: node
+ * throws if it stands in an answer that isn't chunked.
+ */
+export function answerHeaders(raw: RawHeaders, trailersFollow: boolean): string[] {
+  return endToEnd(raw, trailersFollow ? HOP_BY_HOP : HOP_BY_HOP_AND_TRAILER)
 }
 
 function endToEnd(raw: RawHeaders, drop: ReadonlySet<string>): string[] {

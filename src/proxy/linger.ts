@@ -1,5 +1,6 @@
 /** Ending an answer whose request has not been read to its end. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 
 /** How long the rest of a body is read away before its connection closes. */
 const LINGER_MS = 2000
@@ -20,4 +21,11 @@ export function endWhenRead(req: IncomingMessage, res: ServerResponse): void {
     res.end()
   }
   req.once('end', end).once('close', end).resume()
+}
+
+/** Reads away what a client still sends after its last answer, and destroys the socket when it ends or in time. */
+export function lingerThenDestroy(socket: Socket): void {
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(timer)).once('end', () => socket.destroy())
+  socket.resume()
 }

@@ -13,7 +13,7 @@ import type { Refusal } from '../errors.ts'
 import { answerHeaders, hasBody } from './headers.ts'
 import { outcomeUnknown, upstreamUnreachable } from './send-failures.ts'
 import { Upload } from './upload.ts'
-import type { UpstreamPool } from './upstream.ts'
+import { isCertificateError, type UpstreamPool } from './upstream.ts'
 
 /** One unfenced request, as it goes upstream. */
 export interface Passage {
@@ -124,7 +124,7 @@ function endToEndHeaders(headers: Record<string, string | string[] | undefined>)
     [value ?? []].flat().flatMap((one) => [name, one]),
   )
   const kept: Record<string, string | string[]> = {}
-  const end = answerHeaders(raw)
+  const end = answerHeaders(raw, false)
   for (let i = 0; i < end.length; i += 2) {
     const [name, value] = [end[i] as string, end[i + 1] as string]
     const before = kept[name]
@@ -133,9 +133,11 @@ function endToEndHeaders(headers: Record<string, string | string[] | undefined>)
   return kept
 }
 
+/** Errors of making a connection; after any other one the request may have been sent. */
+const NOT_CONNECTED =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/
+
 function failure(error: Error & { code?: string }, { upstream }: Passage): Refusal {
-  const sent = /^(UND_ERR_(HEADERS_TIMEOUT|BODY_TIMEOUT|SOCKET|ABORTED)|ECONNRESET|EPIPE|HPE_)/.test(
-    error.code ?? '',
-  )
-  return sent ? outcomeUnknown({}, error) : upstreamUnreachable({}, error, upstream.config.origin)
+  const notSent = NOT_CONNECTED.test(error.code ?? '') || isCertificateError(error)
+  return notSent ? upstreamUnreachable({}, error, upstream.config.origin) : outcomeUnknown({}, error)
 }

@@ -2,7 +2,7 @@
  * The one renderer of refusals: RFC 9457 problem details with an RFC 9209 Proxy-Status, so that nobody takes
  * the resource's own 412 for a fencing rejection.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import { serializeItem, Token } from 'structured-headers'
 import { REFUSALS, type Refusal } from '../errors.ts'
 import { hasBody } from './headers.ts'
@@ -72,7 +72,8 @@ export function reject(
   const { status, headers, body } = render(refusal, options)
   const rest = unreadBody(req)
   if (rest !== 'none' && rest !== 'short') headers.Connection = 'close'
-  res.writeHead(status, headers)
+  // An answer that failed at its head may have left its reason behind.
+  res.writeHead(status, STATUS_CODES[status] as string, headers)
   res.write(body)
   if (rest === 'long') endWhenRead(req, res)
   else {

@@ -104,10 +104,14 @@ export class Upstreams {
 
 const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|ISSUER|VERIFY|ALTNAME/
 
+export function isCertificateError({ code }: Error & { code?: string }): boolean {
+  return CERTIFICATE_ERROR.test(code ?? '')
+}
+
 /** Why no connection could be made, for a person. */
 export function connectFailure(error: Error & { code?: string }, origin: string): string {
   const code = error.code ?? error.name
-  if (CERTIFICATE_ERROR.test(code)) {
+  if (isCertificateError(error)) {
     return (
       `The certificate of ${origin} is not trusted (${code}). If it is right, name its CA in ` +
       'upstream.tls.ca. Nothing was sent.'
