@@ -1,30 +1,20 @@
 /**
  * The gate in a world of faults: clients, senders, a store and a clock of which every move is made by the
- * test, and an oracle that knows nothing of the gate's inside. It judges by two things alone: what reached
- * the resource, and what is durable.
+ * test, and judged by an oracle.
  */
 import assert from 'node:assert/strict'
 import type { Refusal } from '../../src/errors.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import type { Outcome, Permit } from '../../src/gate/permit.ts'
 import type { Token } from '../../src/token.ts'
-import {
-  type Fate,
-  MemoryDisk,
-  MemoryMarkStore,
-  type Operation,
-  type StoredMark,
-} from './memory-mark-store.ts'
+import { Oracle, type Request, type Rules, type Write } from './faulty-oracle.ts'
+import { type Fate, MemoryDisk, MemoryMarkStore, type Operation } from './memory-mark-store.ts'
 import { settled, VirtualClock } from './virtual-clock.ts'
 
-export interface WorldOptions {
+export interface WorldOptions extends Rules {
   readonly tasks: number
-  readonly handoverTimeoutMs: number
-  readonly drainLimitMs: number
   readonly graceMs: number
-  readonly storeTimeoutMs: number
   readonly cachedTasks: number
-  readonly maxTokenJump: Token | undefined
   readonly floor: Token
   /** Whether a sender that is interrupted lets go within the call, as a destroyed socket may. */
   readonly promptSenders: boolean
@@ -44,29 +34,6 @@ export type Step =
 /** What the worlds of a test have seen, so that it can tell whether it tried anything. */
 export type Sightings = Record<string, number>
 
-interface Request {
-  readonly task: string
-  readonly token: Token
-  readonly sinceMs: number
-  /** Store operations of the task that had failed by then. */
-  readonly failuresBefore: number
-}
-
-interface Write {
-  readonly task: string
-  readonly token: Token
-  readonly permit: Permit
-  state: 'held' | 'begun' | 'released'
-  interruption: Refusal | undefined
-}
-
-/** A write that was begun before a crash: nobody knows of it, but the resource may still be at it. */
-interface Orphan {
-  readonly task: string
-  readonly token: Token
-  readonly untilMs: number
-}
-
 export class FaultyWorld {
   readonly #options: WorldOptions
   readonly #sightings: Sightings
@@ -77,20 +44,14 @@ export class FaultyWorld {
   /** Incremented by each restart: what an earlier process still says is not heard. */
   #process = 0
   readonly #requests = new Set<Request>()
-  readonly #writes: Write[] = []
-  readonly #orphans: Orphan[] = []
-  readonly #highestSent = new Map<string, Token>()
-  /** `task token` of each mark that was ever durable and complete. */
-  readonly #completed = new Set<string>()
-  /** When a token above 0 of a task became durable. */
-  readonly #durableSince: { task: string; token: Token; ms: number }[] = []
-  readonly #failures = new Map<string, number>()
+  readonly #oracle: Oracle
   readonly #faults: unknown[] = []
 
   constructor(options: WorldOptions, sightings: Sightings) {
     this.#options = options
     this.#sightings = sightings
     this.#disk = new MemoryDisk(options.floor)
+    this.#oracle = new Oracle(options, this.#disk, () => this.#clock.now())
     this.#store = this.#openStore()
     this.#gate = this.#startGate()
   }
@@ -104,10 +65,10 @@ export class FaultyWorld {
         break
       }
       case 'begin':
-        this.#begin(pick(this.#in('held'), step.pick))
+        this.#begin(pick(this.#oracle.in('held'), step.pick))
         break
       case 'release':
-        this.#release(pick([...this.#in('held'), ...this.#in('begun')], step.pick), step.outcome)
+        this.#release(pick(this.#oracle.open, step.pick), step.outcome)
         break
       case 'serve':
         this.#serve(pick(this.#store.pending, step.pick), step.fate)
@@ -142,7 +103,7 @@ export class FaultyWorld {
     await this.#serveUntilQuiet()
     await this.#clock.advance(graceMs)
     await this.#successorsGetRidOfStalledHolders(drainLimitMs)
-    for (const write of [...this.#in('held'), ...this.#in('begun')]) this.#release(write, 'unknown')
+    for (const write of this.#oracle.open) this.#release(write, 'unknown')
     await this.#serveUntilQuiet()
     assert.equal(this.#requests.size, 0, 'a request was never answered')
     assert.equal(this.#gate.inFlight.size, 0, 'open writes were counted that had ended')
@@ -156,7 +117,7 @@ export class FaultyWorld {
   #openStore(): MemoryMarkStore {
     return new MemoryMarkStore(this.#disk, {
       submitted: (operation) => this.#guard(() => this.#submitted(operation)),
-      stored: (task, mark) => this.#stored(task, mark),
+      stored: (task, mark) => this.#guard(() => this.#oracle.stored(task, mark)),
     })
   }
 
@@ -177,13 +138,14 @@ export class FaultyWorld {
   #admit(task: string, token: Token): void {
     const process = this.#process
     const sinceMs = this.#clock.now()
-    const request = { task, token, sinceMs, failuresBefore: this.#failures.get(task) ?? 0 }
+    const request = { task, token, sinceMs, failuresBefore: this.#oracle.failures(task) }
     this.#requests.add(request)
     const answered = (answer: Permit | Refusal) => {
       if (process !== this.#process) return
       this.#requests.delete(request)
-      if ('code' in answer) this.#refused(request, answer)
-      else this.#permitted(answer)
+      if (!('code' in answer)) return this.#permitted(answer)
+      this.#saw(answer.code)
+      this.#oracle.refused(request, answer)
     }
     this.#gate.admit({ task, token }).then(
       (answer) => this.#guard(() => answered(answer)),
@@ -192,81 +154,31 @@ export class FaultyWorld {
   }
 
   #permitted(permit: Permit): void {
-    const { task, token } = permit.claim
     this.#saw('permit')
-    assert.ok(this.#completed.has(`${task} ${token}`), 'P3: permitted before its completion was durable')
-    const write: Write = { task, token, permit, state: 'held', interruption: undefined }
-    this.#writes.push(write)
+    this.#oracle.permitted(permit.claim)
+    const write: Write = { ...permit.claim, permit, state: 'held', interruption: undefined }
+    this.#oracle.writes.push(write)
     const process = this.#process
     permit.onInterrupt((refusal) => {
       if (process === this.#process) this.#guard(() => this.#interrupted(write, refusal))
     })
   }
 
-  #refused(request: Request, refusal: Refusal): void {
-    const { task, token } = request
-    const waitedMs = this.#clock.now() - request.sinceMs
-    this.#saw(refusal.code)
-    const mark = this.#disk.mark(task)
-    switch (refusal.code) {
-      case 'stale-token':
-        assert.ok(mark.token > token, 'a current holder was called stale')
-        assert.ok((refusal.highest ?? 0n) > token && (refusal.highest ?? 0n) <= mark.token)
-        break
-      case 'token-jump':
-        assert.ok(mark.recorded, 'a task without a record was measured')
-        assert.ok(token - (refusal.highest as Token) > (this.#options.maxTokenJump as Token))
-        break
-      case 'handover-pending':
-        assert.ok(waitedMs >= this.#options.handoverTimeoutMs, `told handover-pending after ${waitedMs} ms`)
-        assert.ok(mark.token >= token, 'handover-pending without a durable raise')
-        break
-      case 'store-unavailable': {
-        const failed = (this.#failures.get(task) ?? 0) > request.failuresBefore
-        assert.ok(failed || waitedMs >= this.#options.storeTimeoutMs, 'store-unavailable for no reason')
-        break
-      }
-      default:
-        assert.fail(`the gate refused with ${refusal.code}`)
-    }
-  }
-
   #interrupted(write: Write, refusal: Refusal): void {
     this.#saw(write.state === 'begun' ? 'severed' : 'revoked')
-    assert.equal(write.interruption, undefined, 'interrupted twice')
-    assert.notEqual(write.state, 'released', 'interrupted after its release')
-    write.interruption = refusal
-    const raised = this.#durableSince.find(({ task, token }) => task === write.task && token > write.token)
-    assert.ok(raised, 'interrupted without a higher durable mark')
-    assert.ok((refusal.highest ?? 0n) <= this.#disk.mark(write.task).token, 'told a mark that is not durable')
-    if (write.state === 'begun') {
-      assert.equal(refusal.code, 'superseded')
-      const drainedMs = this.#clock.now() - raised.ms
-      assert.ok(drainedMs >= this.#options.drainLimitMs, `severed after ${drainedMs} ms`)
-    } else {
-      assert.equal(refusal.code, 'stale-token')
-    }
+    this.#oracle.interrupted(write, refusal)
     if (this.#options.promptSenders) this.#release(write, write.state === 'begun' ? 'unknown' : 'not-sent')
   }
 
-  /** The write reaches the resource: the one place where the promises are kept or broken. */
   #begin(write: Write | undefined): void {
     if (!write) return
-    const { task, token } = write
-    const durable = this.#disk.mark(task)
     if (!write.permit.begin()) {
       assert.equal(write.interruption?.code, 'stale-token', 'begin failed without a revocation')
       return this.#release(write, 'not-sent')
     }
     this.#saw('begin')
-    assert.equal(write.interruption, undefined, 'begin succeeded after a revocation')
     assert.equal(write.permit.begin(), false, 'begin succeeded twice')
-    const highest = this.#highestSent.get(task) ?? 0n
-    assert.ok(token >= highest, `P1: ${token} was sent after ${highest}`)
-    const lower = this.#atWork(task).find((other) => other < token)
-    assert.equal(lower, undefined, `P2: ${token} was sent while ${lower} was at work`)
-    assert.ok(durable.token >= token, `P3: ${token} was sent, ${durable.token} is durable`)
-    this.#highestSent.set(task, token)
+    this.#oracle.began(write)
     write.state = 'begun'
   }
 
@@ -278,47 +190,20 @@ export class FaultyWorld {
   }
 
   #submitted(operation: Operation): void {
-    const { task, record } = operation
-    const others = this.#store.pending.filter((other) => other.task === task)
-    assert.equal(others.length, 0, 'a second store operation of the task was started')
-    if (!record) {
-      this.#saw('load')
-      return
-    }
-    const { token, complete } = record
-    assert.ok(token >= this.#disk.mark(task).token, 'a record below the mark was asked for')
-    if (complete) this.#checkNoneLower(task, token)
-  }
-
-  /** No write below `token` is at work or could still begin. */
-  #checkNoneLower(task: string, token: Token): void {
-    const lower = this.#atWork(task).find((other) => other < token)
-    assert.equal(lower, undefined, `${token} was called complete while ${lower} was at work`)
-    for (const write of this.#in('held')) {
-      const could = write.task === task && write.token < token && !write.interruption
-      assert.ok(!could, `${token} was called complete while ${write.token} could begin`)
-    }
-  }
-
-  #stored(task: string, { token, complete }: StoredMark): void {
-    const raised = this.#durableSince.some((other) => other.task === task && other.token >= token)
-    if (!raised) this.#durableSince.push({ task, token, ms: this.#clock.now() })
-    if (!complete) return
-    this.#guard(() => this.#checkNoneLower(task, token))
-    this.#completed.add(`${task} ${token}`)
+    if (!operation.record) this.#saw('load')
+    this.#oracle.submitted(operation, this.#store.pending)
   }
 
   #serve(operation: Operation | undefined, fate: Fate): void {
     if (!operation) return
-    if (fate !== 'done') this.#failures.set(operation.task, (this.#failures.get(operation.task) ?? 0) + 1)
+    if (fate !== 'done') this.#oracle.failed(operation.task)
     operation.serve(fate)
   }
 
   #crash(durable: number, downMs: number): void {
     this.#saw('crash')
     this.#store.crash((operation) => ((durable >> this.#store.pending.indexOf(operation)) & 1) === 1)
-    const untilMs = this.#clock.now() + this.#options.graceMs
-    for (const { task, token } of this.#in('begun')) this.#orphans.push({ task, token, untilMs })
+    this.#oracle.died(this.#options.graceMs)
     this.#restart(downMs)
   }
 
@@ -335,25 +220,14 @@ export class FaultyWorld {
   #restart(downMs: number): void {
     this.#process++
     this.#requests.clear()
-    this.#writes.length = 0
+    this.#oracle.writes = []
     this.#clock = new VirtualClock(this.#clock.now() + downMs)
     this.#store = this.#openStore()
     this.#gate = this.#startGate()
   }
 
-  #in(state: Write['state']): Write[] {
-    return this.#writes.filter((write) => write.state === state)
-  }
-
-  /** Tokens of the task's writes that the resource may be working at. */
-  #atWork(task: string): Token[] {
-    const orphans = this.#orphans.filter(({ untilMs }) => untilMs > this.#clock.now())
-    return [...this.#in('begun'), ...orphans].filter((write) => write.task === task).map(({ token }) => token)
-  }
-
   #checkOpenWrites(): void {
-    const revoked = (write: Write) => write.interruption?.code === 'stale-token'
-    const open = [...this.#in('held').filter((write) => !revoked(write)), ...this.#in('begun')]
+    const open = this.#oracle.open.filter(({ interruption }) => interruption?.code !== 'stale-token')
     assert.equal(this.#gate.inFlight.size, open.length, 'open writes are miscounted')
   }
 
@@ -371,7 +245,7 @@ export class FaultyWorld {
   }
 
   async #successorsGetRidOfStalledHolders(drainLimitMs: number): Promise<void> {
-    const stalled = this.#in('begun').filter(({ task, token }) => token < this.#disk.mark(task).token)
+    const stalled = this.#oracle.in('begun').filter(({ task, token }) => token < this.#disk.mark(task).token)
     for (const { task } of stalled) this.#admit(task, this.#disk.mark(task).token)
     await this.#serveUntilQuiet()
     await this.#clock.advance(drainLimitMs)
@@ -385,7 +259,7 @@ export class FaultyWorld {
       const { token } = this.#disk.mark(task)
       this.#admit(task, token === 0n ? 1n : token)
       await this.#serveUntilQuiet()
-      const write = this.#in('held')[0]
+      const write = this.#oracle.in('held')[0]
       assert.ok(write, 'a current holder was not served')
       this.#begin(write)
       this.#release(write, 'answered')
