@@ -11,6 +11,7 @@ import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } 
 import type { StoreCounts, StoreOrigin } from './mark-store.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
 import { lockStore } from './store-lock.ts'
+import { hidesCommits } from './wal-damage.ts'
 
 /** SQLite's primary result codes for another schema (ERROR), a damaged file (CORRUPT) and no database (NOTADB). */
 const FOREIGN_OR_DAMAGED = new Set([1, 11, 26])
@@ -80,7 +81,10 @@ function openFile(directory: string, created: boolean, unlock: () => void): Open
   const file = path.join(directory, STORE_FILE)
   // A clean stop leaves no WAL, so there is one only after an unclean stop.
   const wal = `${file}-wal`
-  if (fs.existsSync(wal)) rewriteDurably(wal)
+  if (fs.existsSync(wal)) {
+    if (hidesCommits(wal)) throw damaged(directory, 'marks stand in its log behind damage')
+    rewriteDurably(wal)
+  }
   const db = new DatabaseSync(file)
   try {
     // Before the first read, which makes the WAL index: it stays in this process's memory.
@@ -91,8 +95,9 @@ function openFile(directory: string, created: boolean, unlock: () => void): Open
     if (!meta) throw damaged(directory, 'its meta row is missing')
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
-    // Durable before anything is served: should this process die, the next start knows.
-    db.exec('UPDATE meta SET clean_stop = 0')
+    // Durable before anything is served, and not in the WAL alone: should this process die and its WAL be lost,
+    // the next start knows. The log begins anew, so that it holds commits of this process only.
+    db.exec('UPDATE meta SET clean_stop = 0; PRAGMA wal_checkpoint(TRUNCATE)')
     return {
       db,
       floor: meta.floor as bigint,
