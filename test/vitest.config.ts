@@ -17,7 +17,7 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       project('unit', 10_000),
-      project('contract', 30_000),
+      project('contract', 60_000),
       project('property', 120_000),
       project('process', 240_000),
       project('model', 240_000),

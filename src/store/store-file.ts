@@ -11,6 +11,7 @@ import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } 
 import type { StoreCounts, StoreOrigin } from './mark-store.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
 import { lockStore } from './store-lock.ts'
+import { hidesCommits } from './wal-damage.ts'
 
 /** SQLite's primary result codes for another schema (ERROR), a damaged file (CORRUPT) and no database (NOTADB). */
 const FOREIGN_OR_DAMAGED = new Set([1, 11, 26])
@@ -83,7 +84,10 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
   const file = path.join(directory, STORE_FILE)
   // A clean stop leaves no WAL, so there is one only after an unclean stop.
   const wal = `${file}-wal`
-  if (fs.existsSync(wal)) rewriteDurably(wal)
+  if (fs.existsSync(wal)) {
+    if (hidesCommits(wal)) throw damaged(directory, 'marks stand in its log behind damage')
+    rewriteDurably(wal)
+  }
   const db = new DatabaseSync(file)
   try {
     // Before the first read, which makes the WAL index: it stays in this process's memory.
@@ -97,10 +101,11 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
     const intentsWereComplete = meta.intents_complete === 1n
     // Writes of a process before the last one may still be at work, if the last one waited for them.
     const needsGrace = unclean && !intentsWereComplete
-    // Durable before anything is served: should this process die, the next start knows.
-    db.prepare('UPDATE meta SET clean_stop = 0, intents_complete = ?').run(
-      options.intentsComplete && !needsGrace ? 1 : 0,
-    )
+    const intentsComplete = options.intentsComplete && !needsGrace
+    // Durable before anything is served, and not in the WAL alone: should this process die and its WAL be lost,
+    // the next start knows. The log begins anew, so that it holds commits of this process only.
+    db.prepare('UPDATE meta SET clean_stop = 0, intents_complete = ?').run(intentsComplete ? 1 : 0)
+    db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return {
       db,
       floor: meta.floor as bigint,

@@ -200,6 +200,8 @@ export function markStoreContract(name: string, place: (floor: bigint) => Place)
       const store = await here.open()
       await record(store, 'k', 8n, true)
       const waiting = here.open({ lockWaitMs: 20_000 })
+      // Others come and go meanwhile; one that did not wait would have been refused before them.
+      for (let i = 0; i < 3; i++) await expect(here.open({ lockWaitMs: 0 })).rejects.toThrow(/locked/)
       await record(store, 'k', 9n, true)
       await store.close(true)
       const second = await waiting

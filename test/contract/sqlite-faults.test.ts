@@ -11,6 +11,7 @@ import { expect, test } from 'vitest'
 import { EXIT } from '../../src/errors.ts'
 import { type MarkStore, StoreError } from '../../src/store/mark-store.ts'
 import type { FromWorker, ToWorker } from '../../src/store/messages.ts'
+import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
 import { markOf, record } from '../support/store-changes.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
@@ -67,6 +68,23 @@ test('a full disk refuses records, stores nothing of them, and is over when ther
   for (const task of refused)
     expect(await markOf(reopened, task)).toMatchObject({ token: 6n, recorded: true })
   await reopened.close(true)
+})
+
+test('the WAL does not grow for ever: it is checkpointed after some thousand records', async () => {
+  const where = options()
+  const store = await openSqliteMarkStore(where, (error) => {
+    throw error
+  })
+  const sizes: number[] = []
+  for (let round = 1; round <= 15; round++) {
+    // One turn of the event loop, so one commit.
+    await Promise.all(Array.from({ length: 2000 }, (_, i) => record(store, `task-${i}`, BigInt(round), true)))
+    sizes.push(fs.statSync(path.join(where.directory, 'marks.db-wal')).size)
+  }
+  const [first, fifth, last] = [sizes[0], sizes[4], sizes[14]] as [number, number, number]
+  expect(fifth).toBeGreaterThan(3 * first)
+  expect(last).toBeLessThan(1.5 * fifth)
+  await store.close(true)
 })
 
 test('a WAL that fills the disk is checkpointed, and service goes on in the room that it has', async () => {

@@ -43,9 +43,12 @@ test('a write without a claim, or with a malformed one, is forwarded and counted
 })
 
 test('a higher token does not wait for a lower write, which is neither delayed nor cut', async () => {
+  const forwarded = await metric('fencegate_decisions_total', { route: 'watched', decision: 'forwarded' })
   const held = upstream.hold()
   const low = send(claim('drain', 8, { target }))
   await held.arrived
+  // The mark is recorded beside the write, not before it.
+  await counted('forwarded', forwarded + 1)
   expect((await send(claim('drain', 9, { target }))).status).toBe(200)
   await counted('would-handover-pending', 1)
   held.release()

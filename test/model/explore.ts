@@ -107,7 +107,10 @@ class Explorer {
     this.#applied[at] = (this.#applied[at] as number) + 1
     this.#judge(step)
     const next = this.#meet()
-    if (step.certain) this.#certain.push(this.#current, next)
+    if (step.certain) {
+      this.#certain.push(this.#current)
+      this.#certain.push(next)
+    }
     this.#restore()
   }
 

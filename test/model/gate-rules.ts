@@ -243,7 +243,9 @@ export abstract class GateRules extends StoreRules {
 
   /** "Every task behaves as if a lower write were open until `restartGrace` ends." */
   protected lowerOpen(w: World, token: number): boolean {
-    return w.grace || w.writes.some((r) => r.token < token && this.isOpen(w, r))
+    if (w.grace) return true
+    for (const r of w.writes) if (r.token < token && this.isOpen(w, r)) return true
+    return false
   }
 
   protected isCompleteWhenRaised(w: World, token: number): boolean {

@@ -40,6 +40,7 @@ const scopes = {
     ...SMALL,
     crashes: 1,
     cleanStops: 0,
+    failures: 0,
     acts: 2,
     writes: writes('A1 A2 B1 B2', HOLDS),
   },
@@ -56,7 +57,7 @@ const scopes = {
     writes: writes('A1 A2 B1 B2', { intent: 'until-restart' }),
   },
   operators: { ...SMALL, crashes: 1, cleanStops: 0, acts: 3, writes: writes('A1 A2 B1 B2') },
-  'three holders': { ...SMALL, cleanStops: 0, writes: writes('A1 A2 B1 B2 C1 C2') },
+  'three holders': { ...SMALL, cleanStops: 0, failures: 0, writes: writes('A1 A2 B1 B2 C1 C2') },
   'three holders that hold': { ...SMALL, cleanStops: 0, writes: writes('A1 B1 B2 C1', HOLDS) },
   'named holders': {
     ...SMALL,

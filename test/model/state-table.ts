@@ -75,15 +75,13 @@ export class Numbers {
   #numbers = new Int32Array(1 << 12)
   #length = 0
 
-  push(...numbers: number[]): void {
-    for (const number of numbers) {
-      if (this.#length === this.#numbers.length) {
-        const numbers = new Int32Array(this.#length * 2)
-        numbers.set(this.#numbers)
-        this.#numbers = numbers
-      }
-      this.#numbers[this.#length++] = number
+  push(number: number): void {
+    if (this.#length === this.#numbers.length) {
+      const numbers = new Int32Array(this.#length * 2)
+      numbers.set(this.#numbers)
+      this.#numbers = numbers
     }
+    this.#numbers[this.#length++] = number
   }
 
   get all(): Int32Array {

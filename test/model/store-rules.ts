@@ -223,7 +223,9 @@ export abstract class StoreRules {
   }
 
   protected isWriting(w: World): boolean {
-    return w.writing || w.writes.some((r) => r.writing)
+    if (w.writing) return true
+    for (const r of w.writes) if (r.writing) return true
+    return false
   }
 
   protected recordsIntent(w: World, { spec }: Write): boolean {

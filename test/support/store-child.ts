@@ -29,6 +29,8 @@ async function answer(store: MarkStore, { id, method, args }: StoreCall): Promis
   if (method === 'close') process.disconnect?.()
 }
 
+process.once('disconnect', () => process.exit()) // Never outlives the test.
+
 try {
   const store = await openSqliteMarkStore(JSON.parse(process.argv[2] ?? ''), (error) =>
     sayWhy('fatal', error),

@@ -20,6 +20,8 @@ const random = seededRandom(Number(seed))
 
 const note = (line: string) => fs.writeSync(1, `${line}\n`)
 
+process.once('disconnect', () => process.exit()) // Never outlives the test.
+
 const store = await openSqliteMarkStore(
   { directory, create: 'if-missing', lockWaitMs: 10_000, intentsComplete: false },
   (error) => {

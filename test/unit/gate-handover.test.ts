@@ -210,6 +210,26 @@ test('a handover is told once, from the submission of its raise', async () => {
   expect([rig.raisedMs, rig.handedOverMs]).toEqual([[20], [50]])
 })
 
+test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+  'a release %i turns after a commit is no end of the handover',
+  async (turns) => {
+    const rig = new GateRig({ marks: mark8 })
+    const [first, last] = [await rig.begun(8n), await rig.begun(8n)]
+    rig.ask(9n)
+    await settled()
+    rig.store.serveAll()
+    for (let i = 0; i < turns; i++) await null
+    first.release({ outcome: 'answered' })
+    await rig.serveAll()
+    expect(rig.handedOverMs).toEqual([])
+    await rig.clock.advance(HANDOVER_TIMEOUT_MS)
+    last.release({ outcome: 'answered' })
+    await rig.serveAll()
+    expect(rig.handedOverMs).toEqual([HANDOVER_TIMEOUT_MS])
+    expect(rig.disk.mark('k')).toMatchObject({ token: 9n, complete: true })
+  },
+)
+
 test('a handover left incomplete by a clean stop is completed by the next request', async () => {
   const rig = new GateRig({ marks: { k: { token: 8n, complete: false } } })
   const asked = rig.ask(8n)

@@ -192,6 +192,26 @@ test('a garbled last frame loses its own commit and nothing before it', () => {
   }
 })
 
+test('damage in the log before commits that were acknowledged is refused, wherever it is', () => {
+  const { image, sizes } = crashAfterCommits()
+  const begins = sizes[0] as number
+  const lastButOne = sizes.at(-3) as number
+  for (let offset = begins; offset < lastButOne; offset += 997) {
+    const copy = crashImage(image)
+    const wal = path.join(copy, 'marks.db-wal')
+    overwrite(wal, offset, Buffer.from([(fs.readFileSync(wal)[offset] as number) ^ 0x10]))
+    expect(() => open(copy), `bit flipped at ${offset}`).toThrow(/damaged or foreign.*behind damage/s)
+  }
+})
+
+test('a start whose log is gone knows that the stop was unclean', () => {
+  const { image, wal } = crashAfterCommits()
+  fs.rmSync(wal)
+  const { store, tables } = open(image)
+  expect(store.origin.unclean).toBe(true)
+  tables.close(true)
+})
+
 test('a start that was killed before it wrote anything changes nothing', () => {
   const directory = temporaryDirectory()
   const { tables } = open(directory)

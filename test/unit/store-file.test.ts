@@ -162,12 +162,6 @@ test('a directory that can’t be made or written is refused with its path and t
   expect(refusal(() => initStore(below, 7n, 0))).toMatch(/can't be used: ENOTDIR/)
 })
 
-test.skipIf(process.getuid?.() === 0)('a directory without rights is refused', () => {
-  const directory = temporaryDirectory()
-  fs.chmodSync(directory, 0o500)
-  expect(refusal(() => openStore(ifMissing(directory)))).toMatch(/can't be used/)
-})
-
 test('a directory that is not on a known local file system is refused', () => {
   const on = (type: number) => () => requireLocalFileSystem('/data', () => ({ type }))
   expect(refusal(on(0x6969))).toMatch(/type 0x6969.*NFS/)
