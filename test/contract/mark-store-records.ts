@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { Act } from '../../src/journal/records.ts'
 import type { Change } from '../../src/store/mark-store.ts'
 import { MAX_TOKEN } from '../../src/token.ts'
-import { markChange, record, TIMED_OUT, unknownWrite, writeRecord } from '../support/store-changes.ts'
+import { markChange, TIMED_OUT, unknownWrite, writeRecord } from '../support/store-changes.ts'
 import type { Place } from './mark-store.ts'
 
 const FULL = writeRecord('full', {
@@ -230,11 +230,10 @@ export function recordsContract(name: string, place: (floor: bigint) => Place): 
 
     test('intents were complete only if the process before said so and needed no grace itself', async () => {
       const here = place(0n)
-      /** Runs a process that ends uncleanly; returns what it found. */
+      /** A run that ends uncleanly; returns what it found. */
       const run = async (intentsComplete: boolean) => {
-        const { store, kill } = await here.openToKill({ intentsComplete })
-        await record(store, 'k', 1n, true)
-        await kill()
+        const store = await here.open({ intentsComplete })
+        await store.close(false)
         const { unclean, intentsWereComplete } = store.origin
         return { unclean, intentsWereComplete }
       }
@@ -246,7 +245,10 @@ export function recordsContract(name: string, place: (floor: bigint) => Place): 
       const waited = await here.open({ intentsComplete: true })
       await waited.close(true)
       expect(await run(true), 'of a clean stop').toMatchObject({ unclean: false })
-      expect(await run(false)).toEqual({ unclean: true, intentsWereComplete: true })
+      const { store, kill } = await here.openToKill({ intentsComplete: true })
+      expect(store.origin).toMatchObject({ unclean: true, intentsWereComplete: true })
+      await kill()
+      expect(await run(false), 'after a kill').toEqual({ unclean: true, intentsWereComplete: true })
     })
 
     test('a store with a floor replaces one whose intents nobody knows', async () => {
