@@ -15,8 +15,7 @@ const { upstream, sidecar, send, connect, metric } = await scene(
       { name: 'reports', match: { methods: ['PUT'], path: '/reports/{task}' } },
       { name: 'abort', match: { path: '/abort/*' }, handover: 'abort' },
     ],
-    handoverTimeout: '400ms',
-    store: { timeout: '1s' },
+    handoverTimeout: '1500ms',
   },
   commits.options,
 )

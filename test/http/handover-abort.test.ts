@@ -10,8 +10,8 @@ const commits = new Commits()
 const { upstream, sidecar, send, connect, metric } = await scene(
   {
     routes: [{ name: 'abort', match: { path: '/abort/*' }, handover: 'abort' }],
-    handoverTimeout: '400ms',
-    drainLimit: '800ms',
+    handoverTimeout: '1500ms',
+    drainLimit: '3s',
   },
   commits.options,
 )

@@ -5,7 +5,7 @@ import { encode, exchange, RawClient, type RawRequest } from '../support/raw-cli
 import { claim, refusal, scene } from '../support/scene.ts'
 import { until } from '../support/wait.ts'
 
-const first = await scene({ handoverTimeout: '5s', restartGrace: '0s', drainLimit: '2s' })
+const first = await scene({ handoverTimeout: '5s', restartGrace: '0s', drainLimit: '3s' })
 const { upstream } = first
 let { sidecar } = first
 const started = Date.now()

@@ -8,7 +8,7 @@ import { Sidecar } from '../support/sidecar.ts'
 import { until } from '../support/wait.ts'
 
 const { upstream, sidecar, send, connect, metric } = await scene({
-  upstream: { headersTimeout: '400ms' },
+  upstream: { headersTimeout: '1s' },
   routes: [
     { name: 'pay', match: { path: '/pay/*' } },
     { name: 'accepted', match: { path: '/accepted/*' }, unknownStatuses: [202, 502] },
