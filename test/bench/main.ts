@@ -7,6 +7,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { handovers } from './handover.ts'
 import { memory } from './memory.ts'
 import { build, endAll } from './processes.ts'
 import { raises } from './raises.ts'
@@ -16,6 +17,7 @@ import { fencedWrites, profileWrites } from './writes.ts'
 const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> = {
   writes: fencedWrites,
   raises,
+  handovers,
   memory,
 }
 

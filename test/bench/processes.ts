@@ -101,6 +101,8 @@ export interface SidecarOptions {
   /** The data directory; its parent takes the configuration file. */
   readonly data: string
   readonly nodeArgs?: readonly string[]
+  /** Configuration besides the default settings. */
+  readonly config?: object
 }
 
 export interface Sidecar {
@@ -112,7 +114,7 @@ export interface Sidecar {
 
 /** `fencegate serve` with default settings, on free ports. */
 export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
-  const { main, upstreamPort, data, nodeArgs = [] } = options
+  const { main, upstreamPort, data, nodeArgs = [], config: more = {} } = options
   const file = path.join(path.dirname(data), 'fencegate.yaml')
   const config = {
     listen: '127.0.0.1:0',
@@ -121,6 +123,7 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     store: { path: data },
     shutdown: { delay: '0s' },
     restartGrace: '0s',
+    ...more,
   }
   fs.writeFileSync(file, JSON.stringify(config))
   const spawned = performance.now()
