@@ -22,11 +22,50 @@ const SEED = Number(process.env.FENCEGATE_SEED ?? Math.floor(Math.random() * 2 *
 const CHAINS = 2
 const ROUNDS_PER_STORE = 8
 
+type End = 'ended' | 'unknown'
+
+/** What was said of writes: asked for, and acknowledged. */
+class WritesTestimony {
+  readonly #intended = new Set<string>()
+  readonly #acknowledged = new Set<string>()
+  readonly #ending = new Map<string, End>()
+  readonly #ended = new Set<string>()
+
+  hear(kind: string, id: string, end: End | undefined): void {
+    if (kind === 'i?') this.#intended.add(id)
+    else if (kind === 'i!') this.#acknowledged.add(id)
+    else if (kind === 'e?') this.#ending.set(id, end as End)
+    else this.#ended.add(id)
+  }
+
+  compare(tables: StoreTables): void {
+    const unresolved = tables.unresolved(1_000_000)
+    expect(unresolved.filter(({ id }) => !this.#intended.has(id))).toEqual([])
+    expect(tables.counts.unresolved).toBe(unresolved.length)
+    const reasons = new Map(unresolved.map(({ id, reason }) => [id, reason]))
+    for (const id of this.#intended) {
+      expect(this.#permitted(id), `${id}, as it was ${this.#ending.get(id)}`).toContain(reasons.get(id))
+    }
+    for (const { task, token } of unresolved) {
+      expect(tables.load(task).mark.token, 'a write without its raise').toBeGreaterThanOrEqual(token)
+    }
+  }
+
+  /** What may be on record of a write, given what its process heard before it was killed. */
+  #permitted(id: string): (string | undefined)[] {
+    const end = this.#ending.get(id)
+    if (this.#ended.has(id)) return end === 'unknown' ? ['timeout'] : [undefined]
+    if (end === 'unknown') return ['timeout', 'restart']
+    return end === undefined && this.#acknowledged.has(id) ? ['restart'] : ['restart', undefined]
+  }
+}
+
 /** All that the processes of one store said before they were killed. */
 class Testimony {
   readonly asked = new Map<string, Token>()
   readonly askedComplete = new Set<string>()
   readonly acknowledged = new Map<string, { token: Token; complete: boolean }>()
+  readonly #writes = new WritesTestimony()
   commitSequence = 0
   /** Whether a process had the store open since it was last closed cleanly. */
   unclean = false
@@ -35,6 +74,10 @@ class Testimony {
     const lines = log.split('\n').slice(0, -1) // What follows the last newline was cut off by the kill.
     for (const line of lines) {
       const [kind, task, digits, flag] = line.split(' ') as [string, string, string, string]
+      if (kind.length > 1) {
+        this.#writes.hear(kind, task, digits as End | undefined)
+        continue
+      }
       const token = BigInt(digits)
       const complete = flag === 'true'
       if (kind === '?') {
@@ -60,6 +103,7 @@ class Testimony {
       expect(mark.token, `${task}: forgotten`).toBeGreaterThanOrEqual(acknowledged.token)
       if (mark.token === acknowledged.token && acknowledged.complete) expect(mark.complete).toBe(true)
     }
+    this.#writes.compare(tables)
     expect(tables.counts.commitSequence).toBeGreaterThanOrEqual(this.commitSequence)
     this.commitSequence = tables.counts.commitSequence
     tables.close(closeCleanly)

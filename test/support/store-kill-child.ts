@@ -2,13 +2,15 @@
  * A process that lives to be killed: records rising tokens of some tasks, many at once, and writes down on
  * its standard output, a file, what it asked for before it asks, and what was acknowledged after it was.
  *
- * `? task token complete` asked, `! task token complete` acknowledged. Both survive it, as the kernel holds
- * what was written.
+ * `? task token complete` asked, `! task token complete` acknowledged; so too `i?` and `i!` with the id of an
+ * intent, which shares the mark's commit, and `e?` and `e!` with an id and how its write ended. All survive
+ * it, as the kernel holds what was written.
  */
 import fs from 'node:fs'
+import type { Change } from '../../src/store/mark-store.ts'
 import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
 import type { Token } from '../../src/token.ts'
-import { markOf, record } from './store-changes.ts'
+import { markChange, markOf, TIMED_OUT, writeRecord } from './store-changes.ts'
 import { seededRandom } from './store-random.ts'
 
 const TASKS = Array.from({ length: 12 }, (_, i) => `task-${i}`)
@@ -33,16 +35,30 @@ process.send?.({ unclean: store.origin.unclean })
 const highest = new Map<string, Token>()
 for (const task of TASKS) highest.set(task, (await markOf(store, task)).token)
 
+let writes = 0
+
+/** Raises a mark and announces a write in one commit, and ends the write in another, or not. */
 async function lane(): Promise<never> {
   for (;;) {
     const task = TASKS[Math.floor(random() * TASKS.length)] as string
     const token = (highest.get(task) as Token) + 1n
     highest.set(task, token)
-    const what = `${task} ${token} ${random() < 0.5}`
-    note(`? ${what}`)
-    await record(store, task, token, what.endsWith('true'))
-    note(`! ${what}`)
+    const complete = random() < 0.5
+    const what = `${task} ${token} ${complete}`
+    const write = writeRecord(`${process.pid}-${seed}-${writes++}`, { task, token })
+    note(`? ${what}\ni? ${write.id}`)
+    await store.commit([markChange(task, token, complete), { kind: 'intent', write }])
+    note(`! ${what}\ni! ${write.id}`)
+    const end = random()
+    if (end < 0.4) await ended(write.id, 'ended', { kind: 'ended', id: write.id })
+    else if (end < 0.8) await ended(write.id, 'unknown', { kind: 'unknown', write, end: TIMED_OUT })
   }
+}
+
+async function ended(id: string, how: 'ended' | 'unknown', change: Change): Promise<void> {
+  note(`e? ${id} ${how}`)
+  await store.commit([change])
+  note(`e! ${id} ${how}`)
 }
 
 await Promise.all(Array.from({ length: LANES }, lane))
