@@ -76,6 +76,13 @@ export const REFUSALS = {
     retry: 'never',
     proxyError: 'http_request_denied',
   },
+  'body-timeout': {
+    status: 408,
+    title: 'The request body did not begin in time',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
   'stale-token': {
     status: 412,
     title: 'A higher fencing token is on record',
@@ -121,6 +128,13 @@ export const REFUSALS = {
   'unsupported-method': {
     status: 501,
     title: 'The method is not known',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'unsupported-trailer': {
+    status: 501,
+    title: 'Request trailers are not supported',
     sent: 'no',
     retry: 'never',
     proxyError: 'http_request_error',

@@ -71,7 +71,15 @@ export function leadsTo(origin: string, listen: Address): boolean {
     host: hostname.replace(/^\[|\]$/g, ''),
     port: Number(port || (protocol === 'https:' ? 443 : 80)),
   }
-  return to.port === listen.port && loopbackName(to.host) === loopbackName(listen.host)
+  if (to.port !== listen.port) return false
+  return (
+    loopbackName(to.host) === loopbackName(listen.host) ||
+    (isHere(to.host) && WILDCARDS.includes(listen.host))
+  )
+}
+
+function isHere(host: string): boolean {
+  return WILDCARDS.includes(host) || host === 'localhost' || host === '::1' || /^127\./.test(host)
 }
 
 function loopbackName(host: string): string {

@@ -118,8 +118,11 @@ function checkAddresses({ listen, admin, upstream, routes }: Config, faults: Fau
     if (route.upstream !== upstream) origins.set(`routes[${index}].upstream.url`, route.upstream.origin)
   }
   for (const [keyPath, origin] of origins) {
-    if (leadsTo(origin, listen))
+    if (leadsTo(origin, listen)) {
       faults.add(keyPath, `${origin} is fencegate's own data port: name the resource`)
+    } else if (leadsTo(origin, admin.listen)) {
+      faults.add(keyPath, `${origin} is fencegate's own admin port: name the resource`)
+    }
   }
 }
 

@@ -18,13 +18,13 @@ import type { RequestHead, RouteMatched } from '../request/route-match.ts'
 import { Router } from '../request/router.ts'
 import { answerAnnouncement, isOwn, readAnnouncement } from './announce.ts'
 import { ClientConnections } from './client-connections.ts'
-import { answerOnSocket, NO_TUNNEL } from './client-errors.ts'
 import { Exchange } from './exchange.ts'
 import { sendFenced } from './fenced-write.ts'
 import { lookAtFirstMethod, takeMethod } from './first-method.ts'
 import { RequestHeaders } from './headers.ts'
 import { PassThrough } from './pass-through.ts'
 import { RejectionLog } from './rejection-log.ts'
+import { NO_TRAILERS } from './send-failures.ts'
 import { type UpstreamPool, type UpstreamState, Upstreams } from './upstream.ts'
 import { writeFacts } from './write-facts.ts'
 
@@ -131,23 +131,25 @@ export class DataPort {
         requireHostHeader: false,
         noDelay: true,
       },
-      (req, res) => this.#handle(req, res),
+      (req, res) => this.#take(req, res),
     )
     // Node drops header fields past this number without a word; the head's size is the limit that counts.
     server.maxHeadersCount = 0
     lookAtFirstMethod(server, limits.headTimeoutMs)
-    server.on('connect', (_req, socket) =>
-      answerOnSocket(NO_TUNNEL, socket as Socket, { revealHighest: false, headers: {} }),
-    )
-    server.on('checkContinue', (req, res) => this.#handle(req, res))
-    server.on('checkExpectation', (req, res) => this.#handle(req, res))
+    server.on('connect', (_req, socket) => this.#connections.tunnel(socket as Socket))
+    server.on('checkContinue', (req, res) => this.#take(req, res))
+    server.on('checkExpectation', (req, res) => this.#take(req, res))
     return server
   }
 
-  #handle(req: IncomingMessage, res: ServerResponse): void {
-    this.#connections.owe(req, res)
-    if (this.#closing) res.shouldKeepAlive = false
+  #take(req: IncomingMessage, res: ServerResponse): void {
     const exchange = new Exchange(req, res, takeMethod(req), this.#parts, this.#rejectionLog)
+    this.#connections.take(req, res, () => this.#handle(exchange))
+  }
+
+  #handle(exchange: Exchange): void {
+    const { req, res } = exchange
+    if (this.#closing) res.shouldKeepAlive = false
     const malformed = malformedHead(req)
     if (malformed) {
       res.shouldKeepAlive = false
@@ -188,6 +190,7 @@ export class DataPort {
       return this.#send(permit, exchange, route)
     }
     if ('refusal' in claimed) return exchange.refuse(claimed.refusal)
+    if (exchange.req.headers.trailer !== undefined) return exchange.refuse(NO_TRAILERS)
     const { rule, facts } = this.#tools.get(route) as RouteTools
     const admitted = await gate.admit(new Admission(claimed.claim, rule, facts(exchange)))
     if ('code' in admitted) return exchange.refuse(admitted)
@@ -203,6 +206,7 @@ export class DataPort {
       method: exchange.method,
       upstream,
       headers: headers.of(req),
+      silenceMs: this.#parts.config.limits.idleTimeoutMs,
       unknownStatuses: route.unknownStatuses,
       sent: () => exchange.sent(),
       refuse: (refusal) => exchange.refuse(refusal),
@@ -213,13 +217,14 @@ export class DataPort {
   #pass(exchange: Exchange, target: string): void {
     const { upstream, headers } = this.#tools.get(exchange.route as Route) as RouteTools
     const { req, res } = exchange
-    if (req.headers.expect !== undefined) res.writeContinue()
+    if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
     const refuse = (refusal: Refusal) => exchange.refuse(refusal)
     this.#passThrough.handle(req, res, {
       method: exchange.method,
       upstream,
       target,
       headers: headers.of(req),
+      silenceMs: this.#parts.config.limits.idleTimeoutMs,
       refuse,
     })
   }

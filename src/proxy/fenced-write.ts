@@ -20,7 +20,7 @@ import type { Permit } from '../gate/permit.ts'
 import type { UnknownReason } from '../journal/records.ts'
 import { answerHeaders, decodeRaw, hasBody } from './headers.ts'
 import { endWhenRead } from './linger.ts'
-import { outcomeUnknown, reasonOf, upstreamUnreachable } from './send-failures.ts'
+import { notSent, outcomeUnknown, reasonOf } from './send-failures.ts'
 import { Upload } from './upload.ts'
 import type { UpstreamPool } from './upstream.ts'
 
@@ -28,6 +28,8 @@ export interface Write {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly method: string
+  /** How long the client may be silent within its body. */
+  readonly silenceMs: number
   readonly upstream: UpstreamPool
   /** The fields to send. */
   readonly headers: string[]
@@ -47,6 +49,9 @@ export function sendFenced(permit: Permit, write: Write): void {
 
 type Controller = Dispatcher.DispatchController
 
+/** Interim answers (RFC 9110, section 15.2) that one exchange may have. */
+const MAX_INTERIM = 64
+
 const NOT_SENT: Ending = { outcome: 'not-sent' }
 
 class FencedWrite implements Dispatcher.DispatchHandler {
@@ -55,6 +60,7 @@ class FencedWrite implements Dispatcher.DispatchHandler {
   readonly #upload: Upload | undefined
   #controller: Controller | undefined
   #status = 0
+  #interim = 0
   #clientGone = false
   #ended = false
   /** Why the write was stopped from this side. */
@@ -64,11 +70,11 @@ class FencedWrite implements Dispatcher.DispatchHandler {
   constructor(permit: Permit, write: Write) {
     this.#permit = permit
     this.#write = write
-    if (hasBody(write.req)) this.#upload = new Upload(write.req, () => this.#begin())
+    if (hasBody(write.req)) this.#upload = new Upload(write.req, write.silenceMs, () => this.#begin())
   }
 
   start(): void {
-    const { req, res, method, upstream, headers } = this.#write
+    const { req, res } = this.#write
     res.once('close', this.#onClientClose)
     this.#permit.onInterrupt((refusal) => this.#stop(refusal))
     if (this.#ended) return
@@ -76,6 +82,18 @@ class FencedWrite implements Dispatcher.DispatchHandler {
       this.#onClientClose()
       return
     }
+    const upload = this.#upload
+    if (!upload) return this.#dispatch()
+    if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
+    upload.whenBegun(
+      () => this.#dispatch(),
+      (error) => (req.destroyed ? this.#onClientClose() : this.#fail(error)),
+    )
+  }
+
+  #dispatch(): void {
+    if (this.#ended) return
+    const { req, method, upstream, headers } = this.#write
     try {
       upstream.dispatch({ path: req.url as string, method, headers, body: this.#upload as never }, this)
     } catch (error) {
@@ -90,12 +108,7 @@ class FencedWrite implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the write ended while it waited for a connection'))
       return
     }
-    const { req, res } = this.#write
-    if (this.#upload) {
-      if (req.headers.expect !== undefined) res.writeContinue()
-    } else {
-      this.#begin()
-    }
+    if (!this.#upload) this.#begin()
   }
 
   /** The last check. It fails only after an interruption, and that has ended the write already. */
@@ -106,6 +119,11 @@ class FencedWrite implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(controller: Controller, status: number, _parsed: unknown, reason?: string): void {
+    // An answer to nothing, such as the 408 of an idle connection.
+    if (!this.#permit.begun) return controller.abort(new Error('the resource answered before it was asked'))
+    if (status < 200 && ++this.#interim > MAX_INTERIM) {
+      return controller.abort(new Error('the resource sent interim answers without end'))
+    }
     this.#status = status
     if (this.#clientGone) return
     const { res } = this.#write
@@ -156,8 +174,11 @@ class FencedWrite implements Dispatcher.DispatchHandler {
     this.#end(unknown ? this.#unknown('status') : { outcome: 'answered' }, undefined)
   }
 
-  onResponseError(_controller: Controller, error: Error): void {
-    this.#fail(error)
+  onResponseError(controller: Controller, error: Error & { code?: string }): void {
+    // A 304 may say how long the representation is (RFC 9110, section 8.6); undici misses its body.
+    if (this.#status === 304 && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
+      this.onResponseEnd(controller)
+    else this.#fail(error)
   }
 
   /** The exchange failed: what is known is whether bytes of it left. */
@@ -165,7 +186,7 @@ class FencedWrite implements Dispatcher.DispatchHandler {
     const { claim } = this.#permit
     const { origin } = this.#write.upstream.config
     if (!this.#permit.begun) {
-      this.#end(NOT_SENT, this.#stopped ?? upstreamUnreachable(claim, error, origin))
+      this.#end(NOT_SENT, this.#stopped ?? notSent(claim, error, origin))
     } else if (this.#stopped) {
       this.#end(this.#unknown('superseded'), this.#stopped)
     } else {

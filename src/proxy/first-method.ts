@@ -48,6 +48,7 @@ export function lookAtFirstMethod(server: Server, timeoutMs: number): void {
     const timer = setTimeout(pass, timeoutMs)
     socket
       .on('readable', look)
+      .on('end', leave)
       .on('error', ignore)
       .once('close', () => clearTimeout(timer))
   })

@@ -6,12 +6,13 @@
  */
 import { type IncomingMessage, METHODS, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { Readable } from 'node:stream'
 import httpProxy from '@fastify/http-proxy'
 import Fastify, { type FastifyInstance } from 'fastify'
 import type { Dispatcher } from 'undici'
 import type { Refusal } from '../errors.ts'
 import { answerHeaders, hasBody } from './headers.ts'
-import { outcomeUnknown, upstreamUnreachable } from './send-failures.ts'
+import { endedBeforeItBegan, notSent, outcomeUnknown } from './send-failures.ts'
 import { Upload } from './upload.ts'
 import { isCertificateError, type UpstreamPool } from './upstream.ts'
 
@@ -22,6 +23,8 @@ export interface Passage {
   /** The target as received. */
   readonly target: string
   readonly headers: string[]
+  /** How long the client may be silent within its body. */
+  readonly silenceMs: number
   readonly refuse: (refusal: Refusal) => void
 }
 
@@ -104,19 +107,28 @@ function send(
   function abort() {
     left.abort()
   }
-  const body = hasBody(req) ? new Upload(req, () => true) : null
-  passage.upstream
-    .request({
-      path: passage.target,
-      method: passage.method,
-      headers: passage.headers,
-      body: body as never,
-      signal: left.signal,
-    })
-    .then((data) => {
-      data.body.once('close', () => req.socket.off('close', abort))
-      callback(null, data)
-    }, callback)
+  const upload = hasBody(req) ? new Upload(req, passage.silenceMs, () => true) : undefined
+  const exchange = () =>
+    passage.upstream
+      .request({
+        path: passage.target,
+        method: passage.method,
+        headers: passage.headers,
+        body: (upload ?? null) as never,
+        signal: left.signal,
+      })
+      .then((data) => {
+        data.body.once('close', () => req.socket.off('close', abort))
+        callback(null, data.statusCode === 304 ? withoutBody(data) : data)
+      }, callback)
+  if (upload) upload.whenBegun(exchange, callback)
+  else exchange()
+}
+
+/** A 304 may say how long the representation is (RFC 9110, section 8.6); undici misses its body. */
+function withoutBody(data: Dispatcher.ResponseData): Dispatcher.ResponseData {
+  data.body.on('error', () => {}).resume()
+  return { ...data, body: Readable.from([]) as never }
 }
 
 function endToEndHeaders(headers: Record<string, string | string[] | undefined>) {
@@ -138,6 +150,7 @@ const NOT_CONNECTED =
   /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT)$/
 
 function failure(error: Error & { code?: string }, { upstream }: Passage): Refusal {
-  const notSent = NOT_CONNECTED.test(error.code ?? '') || isCertificateError(error)
-  return notSent ? upstreamUnreachable({}, error, upstream.config.origin) : outcomeUnknown({}, error)
+  const sent =
+    !NOT_CONNECTED.test(error.code ?? '') && !isCertificateError(error) && !endedBeforeItBegan(error)
+  return sent ? outcomeUnknown({}, error) : notSent({}, error, upstream.config.origin)
 }

@@ -8,25 +8,73 @@
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 
-export class TrailerError extends Error {
+/** The client's own fault, within its body. */
+class BodyError extends Error {
+  /** Bytes of the body that undici was given. */
+  readonly bytes: number
+
+  constructor(message: string, bytes: number) {
+    super(message)
+    this.bytes = bytes
+  }
+}
+
+/** undici can't send trailers; ending the message without them would drop them in silence. */
+export class TrailerError extends BodyError {
   override readonly name = 'TrailerError'
+}
+
+/** The client is there, and says nothing. */
+export class SilenceError extends BodyError {
+  override readonly name = 'SilenceError'
 }
 
 export class Upload extends EventEmitter {
   readonly #req: IncomingMessage
   readonly #beforeFirstByte: () => boolean
+  readonly #silence: NodeJS.Timeout
   #attached = false
   #started = false
   destroyed = false
+  /** Where a failure goes before undici listens. */
+  #failed: ((error: Error) => void) | undefined
   /** Bytes handed to undici. */
   bytes = 0
   /** Whether undici was given the whole body. */
   ended = false
 
-  constructor(req: IncomingMessage, beforeFirstByte: () => boolean) {
+  /** @param silenceMs how long the client may send nothing before the upload fails. */
+  constructor(req: IncomingMessage, silenceMs: number, beforeFirstByte: () => boolean) {
     super()
     this.#req = req
     this.#beforeFirstByte = beforeFirstByte
+    this.#silence = setTimeout(() => {
+      // Held back by the resource, the client has nothing to say; only one that is listened to is silent.
+      if (req.isPaused()) this.#silence.refresh()
+      else this.#fail(new SilenceError('the client stopped sending its body', this.bytes))
+    }, silenceMs)
+  }
+
+  /**
+   * Calls `ready` once the first bytes of the body, or its end, are there: only then is a connection to the
+   * resource of use. `left` is called if they never come.
+   */
+  whenBegun(ready: () => void, left: (error: Error) => void): void {
+    const req = this.#req
+    const stop = () => {
+      req.off('readable', begun).off('end', begun).off('error', failed).off('close', failed)
+      this.#failed = undefined
+    }
+    const begun = () => {
+      stop()
+      ready()
+    }
+    const failed = (error: Error = new Error('the client left before its body began')) => {
+      stop()
+      left(error)
+    }
+    this.#failed = failed
+    req.on('readable', begun).on('end', begun).on('error', failed).on('close', failed)
   }
 
   /** Only there to be recognised: undici reads by events. */
@@ -54,6 +102,7 @@ export class Upload extends EventEmitter {
   destroy(): this {
     if (this.destroyed) return this
     this.destroyed = true
+    clearTimeout(this.#silence)
     this.#req.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError)
     this.#req.off('close', this.#onClose)
     process.nextTick(() => this.emit('close'))
@@ -67,26 +116,30 @@ export class Upload extends EventEmitter {
   }
 
   readonly #onData = (chunk: Buffer) => {
+    this.#silence.refresh()
     if (!this.#start()) return
     this.bytes += chunk.length
     this.emit('data', chunk)
   }
 
   readonly #onEnd = () => {
-    // undici can't send trailers; ending the message without them would drop them in silence.
     if (this.#req.rawTrailers.length > 0) {
-      this.emit('error', new TrailerError('the request carries trailers, which cannot be forwarded'))
+      this.#fail(new TrailerError('the request carries trailers, which cannot be forwarded', this.bytes))
     } else if (this.#start()) {
+      clearTimeout(this.#silence)
       this.ended = true
       this.emit('end')
     }
   }
 
-  readonly #onError = (error: Error) => {
-    this.emit('error', error)
-  }
+  readonly #onError = (error: Error) => this.#fail(error)
 
   readonly #onClose = () => {
-    if (!this.ended) this.emit('error', new Error('the client left before its body was complete'))
+    if (!this.ended) this.#fail(new Error('the client left before its body was complete'))
+  }
+
+  #fail(error: Error): void {
+    if (this.#failed) this.#failed(error)
+    else if (!this.destroyed) this.emit('error', error)
   }
 }

@@ -6,6 +6,9 @@ import { isIP } from 'node:net'
 import { type Dispatcher, Pool } from 'undici'
 import type { Upstream } from '../config/config.ts'
 
+/** An answer's head: several times what resources send, so that none is lost for its size. */
+const MAX_ANSWER_HEAD_BYTES = 256 * 1024
+
 /** What is known of a resource from the last exchange with it. */
 export interface UpstreamState {
   readonly origin: string
@@ -36,6 +39,7 @@ export class UpstreamPool {
       bodyTimeout: config.bodyTimeoutMs,
       keepAliveTimeout: config.keepAliveTimeoutMs,
       strictContentLength: true,
+      maxHeaderSize: MAX_ANSWER_HEAD_BYTES,
     })
     this.#pool.on('connect', () => {
       this.#state = 'reachable'

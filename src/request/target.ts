@@ -19,7 +19,7 @@ export function pathOf(target: string): string {
   return query < 0 ? target : target.slice(0, query)
 }
 
-const SPECIAL = /[%\\]|\/[/.]/
+const SPECIAL = /[%\\;]|\/[/.]/
 
 /** Whether the path has one reading only: no step below would change it. */
 export function isPlain(path: string): boolean {
@@ -49,6 +49,7 @@ export function readingsOf(path: string): string[] | undefined {
 const STEPS: readonly ((path: string) => string)[] = [
   decoded,
   decodedWithinSegments,
+  withoutParameters,
   withSlashes,
   withSlashesMerged,
   withoutDotSegments,
@@ -76,6 +77,11 @@ function byteOf(triplet: string): string {
 function byteUnlessSlash(triplet: string): string {
   const byte = byteOf(triplet)
   return byte === '/' ? triplet : byte
+}
+
+/** Path parameters, which servlet containers take off each segment before they look at it: `/a;v=1/b` is `/a/b`. */
+function withoutParameters(path: string): string {
+  return path.includes(';') ? path.replace(/;[^/]*/g, '') : path
 }
 
 function withSlashes(path: string): string {

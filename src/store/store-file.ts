@@ -10,7 +10,7 @@ import type { Token } from '../token.ts'
 import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } from './durable-files.ts'
 import type { StoreCounts, StoreOrigin } from './mark-store.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
-import { lockStore } from './store-lock.ts'
+import { LOCK_FILE, lockStore } from './store-lock.ts'
 import { hidesCommits } from './wal-damage.ts'
 
 /** SQLite's primary result codes for another schema (ERROR), a damaged file (CORRUPT) and no database (NOTADB). */
@@ -31,6 +31,8 @@ export interface OpenStore {
   readonly origin: StoreOrigin
   readonly floor: Token
   readonly counts: StoreCounts
+  /** Throws if the files are not the ones that were opened: what is written then is lost. */
+  requireInPlace(): void
   close(): void
 }
 
@@ -116,6 +118,7 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
         unresolved: Number(meta.unresolved),
         frozen: Number(meta.frozen),
       },
+      requireInPlace: inPlace([file, path.join(directory, LOCK_FILE)]),
       close() {
         db.close()
         unlock()
@@ -124,6 +127,17 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** Remembers which files these are. Without them a second process could open a store in their place. */
+function inPlace(files: readonly string[]): () => void {
+  const inode = (file: string) => fs.statSync(file, { throwIfNoEntry: false })?.ino
+  const opened = files.map(inode)
+  return () => {
+    for (const [i, file] of files.entries()) {
+      if (inode(file) !== opened[i]) throw new Error(`${file} was removed or replaced while it was open`)
+    }
   }
 }
 

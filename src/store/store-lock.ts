@@ -8,7 +8,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { EXIT, ExitError } from '../errors.ts'
 
-const LOCK_FILE = 'lock.db'
+export const LOCK_FILE = 'lock.db'
 const SQLITE_BUSY = 5
 
 /** Takes the lock, waiting up to `waitMs`; blocks the thread. The returned function drops it. */

@@ -64,6 +64,7 @@ export class StoreTables {
    */
   commit(batch: Iterable<Change>): void {
     const { db } = this.#store
+    this.#store.requireInPlace()
     const counts = { ...this.#counts }
     try {
       db.exec('BEGIN IMMEDIATE')
