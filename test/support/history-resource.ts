@@ -77,11 +77,11 @@ export const graceIsKept: Rule = (history) => {
       if (!stop || stop.how === 'clean' || recorded.has(lower.id)) continue
       if (lower.answered && lower.answered.at <= stop.until) continue
       // The first process after the stop that lived through its grace ends the wait.
-      const survivor = stops.slice(lost).find(({ restarted }, i) => {
+      const survivor = stops.slice(lost).find(({ graceFrom }, i) => {
         const next = stops[lost + i + 1]
-        return !next || next.from >= restarted + graceMs
+        return !next || next.from >= graceFrom + graceMs
       })
-      const over = (survivor?.restarted ?? 0) + graceMs
+      const over = (survivor?.graceFrom ?? 0) + graceMs
       for (const higher of writes) {
         if (higher.token <= lower.token || higher.first.at < stop.restarted || higher.first.at >= over)
           continue

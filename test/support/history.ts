@@ -109,6 +109,8 @@ export interface Stop {
   readonly how: 'clean' | 'cut' | 'killed'
   /** When the next process was started. */
   readonly restarted: number
+  /** The earliest instant at which that one can have begun to count its grace. */
+  readonly graceFrom: number
 }
 
 export interface RouteFacts {

@@ -32,7 +32,7 @@ const FAULTS: readonly Kind[] = [
 
 export function chooseBehaviour(random: Random): string {
   const kind: Kind = random() < 0.88 ? (random() < 0.9 ? 'ok' : 'own') : pick(random, FAULTS)
-  const slow = random() < 0.15
+  const slow = random() < 0.25
   return `${kind} ${Math.floor(random() * (slow ? LONGEST_WORK_MS : 25))}`
 }
 

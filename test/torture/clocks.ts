@@ -4,12 +4,13 @@
  */
 import fs from 'node:fs'
 import path from 'node:path'
+import { now } from '../support/history-log.ts'
 import { within } from '../support/wait.ts'
 import { Child, fileOf } from './processes.ts'
 
 const LIBRARIES = ['x86_64', 'aarch64'].map((cpu) => `/usr/lib/${cpu}-linux-gnu/faketime/libfaketime.so.1`)
-/** A process answers within this, on a busy machine. */
-const TOLERANCE_MS = 350
+/** Between two looks at clocks; less than the smallest step. */
+const TOLERANCE_MS = 200
 
 export interface ClockReading {
   readonly monotonicMs: number
@@ -46,16 +47,15 @@ export class Clocks {
     fs.renameSync(draft, this.#file(who))
   }
 
-  /** Says what is wrong with clocks read now, if anything is. */
-  fault(who: string, { monotonicMs, wallMs }: ClockReading): string | undefined {
+  /** Says what is wrong with clocks that were asked for at `askedMs` and are known now, if anything is. */
+  fault(who: string, { monotonicMs, wallMs }: ClockReading, askedMs: number): string | undefined {
+    const knownMs = now()
+    if (monotonicMs < askedMs || monotonicMs > knownMs)
+      return `the monotonic clock of ${who} is faked: ${monotonicMs} is not from ${askedMs} to ${knownMs}`
     const offsetMs = this.#offsets.get(who) ?? 0
-    const wallOff = wallMs - Date.now() - offsetMs
-    if (Math.abs(wallOff) > TOLERANCE_MS)
-      return `the wall clock of ${who} is ${Math.round(wallOff)} ms from where it was set (${offsetMs} ms)`
-    const monotonicOff = monotonicMs - Number(process.hrtime.bigint()) / 1e6
-    if (Math.abs(monotonicOff) > TOLERANCE_MS)
-      return `the monotonic clock of ${who} is faked: ${Math.round(monotonicOff)} ms off`
-    return undefined
+    const off = wallMs - monotonicMs - (Date.now() - now()) - offsetMs
+    if (Math.abs(off) <= TOLERANCE_MS) return undefined
+    return `the wall clock of ${who} is ${Math.round(off)} ms from where it was set (${offsetMs} ms)`
   }
 
   /** Throws unless a process sees each step of the wall clock, and none of the monotonic one. */
@@ -70,8 +70,9 @@ export class Clocks {
       for (const offsetMs of offsetsMs) {
         this.set('clock-probe', offsetMs)
         const read = new Promise<ClockReading>((resolve) => readings.push(resolve))
+        const askedMs = now()
         probe.send({})
-        const fault = this.fault('clock-probe', await within(read, 'the clocks of a process'))
+        const fault = this.fault('clock-probe', await within(read, 'the clocks of a process'), askedMs)
         if (fault) throw new Error(fault)
       }
     } finally {

@@ -6,7 +6,14 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { History } from '../support/history.ts'
-import { askedFrom, type ClientLine, type ResourceLine, readLines, seenFrom } from '../support/history-log.ts'
+import {
+  askedFrom,
+  type ClientLine,
+  now,
+  type ResourceLine,
+  readLines,
+  seenFrom,
+} from '../support/history-log.ts'
 import { until, within } from '../support/wait.ts'
 import { Authority } from './authority.ts'
 import { Client } from './client.ts'
@@ -21,6 +28,8 @@ import { Sidecar } from './sidecar.ts'
 import type { WorkerMessage } from './worker.ts'
 
 export const WORKERS = ['w1', 'w2', 'w3']
+const AIM_MS = 200
+const AFTER_RESTART_MS = 1000
 const REST_MS = 15_000
 /** What only a quiet machine would keep to; a sidecar that serves lets a new holder in by then. */
 const PROGRESS_MS = 10_000
@@ -53,6 +62,7 @@ export class Episode {
   readonly faults: string[] = []
   workerKills = 0
   #incarnations = 0
+  #clocksAskedMs = 0
   #resting = true
 
   static async start(options: EpisodeOptions): Promise<Episode> {
@@ -98,6 +108,7 @@ export class Episode {
       main,
       config: this.#settings.config,
       env: clocks?.envOf('sidecar') ?? {},
+      wallClockIsFaked: clocks !== undefined,
       onListening: (port) => {
         this.#prober.port = port
         relay.send({ order: 'target', path: 'front', port } satisfies RelayOrder)
@@ -109,6 +120,7 @@ export class Episode {
   /** Does the steps while the workers write, and undoes what lasts. */
   async round(steps: readonly Step[]): Promise<void> {
     this.#resting = false
+    const stops = this.sidecar.stops.length
     for (const { child } of this.#workers.values()) child.send({ order: 'go' })
     const resolving = this.#resolveHeld()
     await Promise.all([
@@ -118,6 +130,11 @@ export class Episode {
         await this.#do(action)
       }),
     ])
+    // What a restart forgot shows in what is let in just after it.
+    if (this.sidecar.stops.length > stops || !this.sidecar.runs) {
+      await this.sidecar.listening()
+      await sleep(AFTER_RESTART_MS)
+    }
     this.#resting = true
     await resolving
   }
@@ -171,7 +188,11 @@ export class Episode {
         return child.signal('SIGCONT')
       }
       case 'kill':
-        if (action.who === 'sidecar') return this.sidecar.stop('SIGKILL', action.downMs)
+        if (action.who === 'sidecar') {
+          // Most kills find nothing open, and show nothing: this one waits a moment for something that is.
+          await until(() => this.sidecar.hasOpenWrites(), 'an open write', AIM_MS).catch(() => {})
+          return this.sidecar.stop('SIGKILL', action.downMs)
+        }
         this.workerKills++
         await this.#childOf(action.who).end()
         await sleep(action.downMs)
@@ -224,7 +245,7 @@ export class Episode {
   async #hear(name: string, child: Child, message: WorkerMessage): Promise<void> {
     if ('paused' in message) return this.#workers.get(name)?.paused.resolve()
     if ('clocks' in message) {
-      const fault = this.#options.clocks?.fault(name, message.clocks)
+      const fault = this.#options.clocks?.fault(name, message.clocks, this.#clocksAskedMs)
       if (fault) this.faults.push(fault)
       return this.#workers.get(name)?.paused.resolve()
     }
@@ -241,6 +262,7 @@ export class Episode {
     if (!this.#options.clocks) return
     for (const [name, worker] of this.#workers) {
       worker.paused = Promise.withResolvers()
+      this.#clocksAskedMs = now()
       worker.child.send({ order: 'clocks' })
       await within(worker.paused.promise, `the clocks of ${name}`, REST_MS)
     }

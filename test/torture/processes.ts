@@ -3,6 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 
+/** Halves the processor time of a start. */
+const COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.cache/node-compile')
+
 const alive = new Set<Child>()
 
 process.once('exit', () => {
@@ -38,7 +41,7 @@ export class Child {
     const imports = (options.imports ?? []).map((module) => `--import=${module}`)
     const out = fs.openSync(options.logFile, 'a')
     this.#child = spawn(process.execPath, [...imports, file, ...args], {
-      env: { PATH: process.env.PATH, ...options.env },
+      env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env },
       // The pipe at its input ends with this process, however that ends.
       stdio: ['pipe', 'pipe', out, 'ipc'],
     })

@@ -12,7 +12,10 @@ import { Metrics } from '../support/metrics.ts'
 import { until, within } from '../support/wait.ts'
 import { Child, type Ended, fileOf } from './processes.ts'
 
-const START_MS = 15_000
+const START_MS = 30_000
+const CLOCK_ERROR_MS = 5
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
 
 export interface SidecarParts {
   /** For its configuration, log and store. */
@@ -21,6 +24,7 @@ export interface SidecarParts {
   /** The program's file; `src/main.ts`, unless a broken build is tried. */
   readonly main: string
   readonly env: Readonly<Record<string, string>>
+  readonly wallClockIsFaked: boolean
   /** Called with the data port of each new process, once it listens. */
   readonly onListening: (port: number) => void
 }
@@ -31,7 +35,7 @@ interface Listening {
 }
 
 export class Sidecar {
-  readonly stops: Stop[] = []
+  readonly stops: Mutable<Stop>[] = []
   readonly storeFaults: { from: number; until: number }[] = []
   /** Ends that nobody asked for, and no store fault explains. */
   readonly crashes: string[] = []
@@ -39,9 +43,12 @@ export class Sidecar {
   readonly #control: string
   #child!: Child
   #listening = Promise.withResolvers<Listening>()
-  #asked: { signal: 'SIGKILL' | 'SIGTERM'; at: number; downMs: number } | undefined
+  /** The signals that its process was sent. */
+  #asked: { signal: 'SIGKILL' | 'SIGTERM'; at: number; downMs: number }[] = []
   #cleanStop = false
   #closing = false
+  /** False from a process's end until the next one listens. */
+  runs = false
 
   constructor(parts: SidecarParts) {
     this.#parts = parts
@@ -62,7 +69,7 @@ export class Sidecar {
 
   /** Ends it; a new process follows after `downMs`. */
   stop(signal: 'SIGKILL' | 'SIGTERM', downMs: number): void {
-    this.#asked = { signal, at: now(), downMs }
+    this.#asked.push({ signal, at: now(), downMs })
     this.#child.signal(signal)
   }
 
@@ -76,10 +83,19 @@ export class Sidecar {
     fs.renameSync(draft, this.#control)
   }
 
-  async metrics(): Promise<Metrics> {
+  async hasOpenWrites(): Promise<boolean> {
+    return ((await this.#openWrites()) ?? 0) > 0
+  }
+
+  /** Undefined if no sidecar says it now. */
+  async #openWrites(): Promise<number | undefined> {
     const { admin } = await this.listening()
-    const response = await fetch(`http://127.0.0.1:${admin}/metrics`, { signal: AbortSignal.timeout(2000) })
-    return new Metrics(await response.text())
+    try {
+      const response = await fetch(`http://127.0.0.1:${admin}/metrics`, { signal: AbortSignal.timeout(2000) })
+      return new Metrics(await response.text()).sum('fencegate_open_writes')
+    } catch {
+      return undefined
+    }
   }
 
   /** Resolves once a process serves and has no write open. */
@@ -87,10 +103,7 @@ export class Sidecar {
     let open: number | undefined
     await until(
       async () => {
-        open = await this.metrics().then(
-          (metrics) => metrics.sum('fencegate_open_writes'),
-          () => undefined,
-        )
+        open = await this.#openWrites()
         return open === 0
       },
       'fencegate_open_writes at 0 in a sidecar that serves',
@@ -127,7 +140,7 @@ export class Sidecar {
 
   #start(): void {
     const { directory, main, env, onListening } = this.#parts
-    this.#asked = undefined
+    this.#asked = []
     this.#cleanStop = false
     const args = ['serve', '--config', path.join(directory, 'fencegate.yaml')]
     this.#child = new Child(main, args, {
@@ -135,30 +148,48 @@ export class Sidecar {
       imports: [fileOf('sidecar-hook.ts')],
       env: { ...env, TORTURE_STORE_FILE: this.#control },
       onLine: (line) => {
-        const { msg, data, admin, clean } = line.startsWith('{') ? JSON.parse(line) : {}
+        const { msg, time, data, admin, clean } = line.startsWith('{') ? JSON.parse(line) : {}
+        if (msg?.startsWith('the last stop was unclean')) this.#graceBegins(time)
         if (msg === 'stopped') this.#cleanStop = clean
         if (msg !== 'listening') return
         const ports = { data: portOf(data), admin: portOf(admin) }
         onListening(ports.data)
+        this.runs = true
         this.#listening.resolve(ports)
       },
     })
     void this.#child.exited.then((ended) => this.#again(ended))
   }
 
+  /** It says so just before; a start takes long enough on a busy machine to hide most of a grace. */
+  #graceBegins(wallMs: number): void {
+    const stop = this.stops.at(-1)
+    if (!stop || this.#parts.wallClockIsFaked) return
+    stop.graceFrom = Math.max(stop.restarted, wallMs - (Date.now() - now()) - CLOCK_ERROR_MS)
+  }
+
+  #explained({ code, signal }: Ended, at: number): boolean {
+    if (code === 69) return this.storeFaults.some((fault) => fault.until > at - 1000)
+    // A second signal ends it at once.
+    if (code === 1) return this.#asked.length > 1
+    return this.#asked.length > 0 && (code === 0 || signal !== null)
+  }
+
   async #again(ended: Ended): Promise<void> {
     if (this.#closing) return
     const until = now()
+    this.runs = false
     this.#listening = Promise.withResolvers()
-    const from = this.#asked?.at ?? until
+    const [first] = this.#asked
+    const from = first?.at ?? until
     const how = ended.code !== 0 ? 'killed' : this.#cleanStop ? 'clean' : 'cut'
-    const failed = ended.code === 69 && this.storeFaults.some((fault) => fault.until > until - 1000)
-    if (!failed && (!this.#asked || (this.#asked.signal === 'SIGTERM' && ended.code !== 0 && !ended.signal)))
+    if (!this.#explained(ended, until))
       this.crashes.push(`the sidecar ended unasked: code ${ended.code}, signal ${ended.signal}`)
-    const downMs = this.#asked?.downMs ?? 0
+    const downMs = first?.downMs ?? 0
     await new Promise((resolve) => setTimeout(resolve, downMs))
     if (this.#closing) return
-    this.stops.push({ from, until, how, restarted: now() })
+    const restarted = now()
+    this.stops.push({ from, until, how, restarted, graceFrom: restarted })
     this.#start()
   }
 }

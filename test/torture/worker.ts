@@ -95,7 +95,7 @@ function react(belief: Belief, told: ToldLine): void {
   if (told.kind !== 'refusal') return
   if (told.code === 'stale-token') {
     // Now and then one that takes the mark's own token for its own.
-    if (random() < 0.03 && told.highest) void write(belief.task, BigInt(told.highest))
+    if (random() < 0.03 && told.highest) void write(belief.task, BigInt(told.highest)).then(reportPause)
     if (random() < 0.7) belief.drop()
   }
   if (told.code === 'token-conflict') belief.drop()

@@ -153,7 +153,7 @@ describe('what the resource saw', () => {
   })
 
   it('after the grace, if a write was open at a kill', () => {
-    const stop = { from: 15, until: 16, how: 'killed' as const, restarted: 18 }
+    const stop = { from: 15, until: 16, how: 'killed' as const, restarted: 18, graceFrom: 18 }
     const open = {
       asked: [asked('a', 1n, 10, { told: { kind: 'nothing' } }), asked('b', 2n, 20)],
       seen: [seen('a', 1n, 12, { ...lost, closed: at(16) }), seen('b', 2n, 22)],
@@ -162,7 +162,7 @@ describe('what the resource saw', () => {
     expect(rulesBroken({ ...open, graceMs: 100 })).toEqual(['grace'])
     expect(rulesBroken({ ...open, graceMs: 3 })).toEqual([])
     // A second kill within the grace begins it anew.
-    const again = { from: 19, until: 19, how: 'killed' as const, restarted: 20 }
+    const again = { from: 19, until: 19, how: 'killed' as const, restarted: 20, graceFrom: 20 }
     expect(rulesBroken({ ...open, stops: [stop, again], graceMs: 3 })).toEqual(['grace'])
     expect(rulesBroken({ ...open, stops: [stop, again], graceMs: 1 })).toEqual([])
   })
@@ -223,7 +223,7 @@ describe('what clients were told', () => {
 
   it('that it was sent unknown, and nothing is on record', () => {
     const unknown = refused('superseded', 'unknown')
-    const kill = { from: 20, until: 21, how: 'killed' as const, restarted: 25 }
+    const kill = { from: 20, until: 21, how: 'killed' as const, restarted: 25, graceFrom: 25 }
     expect(told(unknown)).toEqual(['on record'])
     expect(told(unknown, { listings: [listing(50, record('a', 1n))] })).toEqual([])
     expect(told(unknown, { stops: [kill] })).toEqual([])
@@ -234,7 +234,7 @@ describe('what clients were told', () => {
 
 describe('what is on record', () => {
   it('every write with an intent that was not answered, killed or not', () => {
-    const stops = [{ from: 13, until: 14, how: 'killed' as const, restarted: 20 }]
+    const stops = [{ from: 13, until: 14, how: 'killed' as const, restarted: 20, graceFrom: 20 }]
     const open = (route: string) => ({
       asked: [asked('a', 1n, 10, { route, told: { kind: 'nothing' } as const })],
       seen: [seen('a', 1n, 12, lost)],
