@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The tests that need rights on the machine: they mount small file systems. Arguments go to vitest.
+# The tests that need rights on the machine, or packages of its own: they mount small file systems and step clocks.
+# Arguments go to vitest.
 set -eu
 cd "$(dirname "$0")/../.."
 # The current Node comes with the packages, as it does under npm.
@@ -12,7 +13,7 @@ fail() {
 
 # What the tests run, each with the Debian package that has it.
 missing=()
-for need in mount:mount unshare:util-linux; do
+for need in mount:mount unshare:util-linux faketime:faketime; do
   command -v "${need%:*}" >/dev/null || missing+=("${need#*:}")
 done
 if ((${#missing[@]} > 0)); then
