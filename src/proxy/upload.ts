@@ -88,6 +88,8 @@ export class Upload extends EventEmitter {
       this.#attached = true
       this.#req.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError)
       this.#req.on('close', this.#onClose)
+      // An empty body has ended by the time that there is somebody to send it.
+      if (this.#req.readableEnded) process.nextTick(this.#onEnd)
     }
     this.#req.resume()
     return this

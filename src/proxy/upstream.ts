@@ -6,8 +6,8 @@ import { isIP } from 'node:net'
 import { type Dispatcher, Pool } from 'undici'
 import type { Upstream } from '../config/config.ts'
 
-/** An answer's head: several times what resources send, so that none is lost for its size. */
-const MAX_ANSWER_HEAD_BYTES = 256 * 1024
+/** An answer's head: several times what resources send. A larger one is an unknown outcome. */
+const MAX_ANSWER_HEAD_BYTES = 64 * 1024
 
 /** What is known of a resource from the last exchange with it. */
 export interface UpstreamState {
