@@ -25,7 +25,8 @@ const options: fc.Arbitrary<WorldOptions> = fc.record({
 
 const pick = fc.nat(7)
 const above = fc.integer({ min: -1, max: 3 })
-const rule = fc.nat(RULES.length - 1)
+/** Those that hold more often than the others: they go through the longest stories. */
+const rule = fc.oneof(fc.nat(RULES.length - 1), fc.constant(RULES.findIndex(({ holds }) => holds)))
 const holder = fc.constantFrom(undefined, undefined, undefined, 'a', 'b')
 const intentsComplete = fc.boolean()
 
@@ -36,10 +37,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('announce'), pick, above, holder }) },
   {
-    weight: 2,
+    weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('act'),
-      act: fc.constantFrom('freeze', 'thaw', 'thaw', 'thaw to', 'raise', 'resolve', 'resolve'),
+      act: fc.constantFrom('freeze', 'thaw', 'thaw', 'thaw to', 'raise', 'resolve', 'resolve', 'resolve'),
       pick,
       above,
     }),
