@@ -84,4 +84,9 @@ export class Child {
   }
 }
 
+/** Ends what is left; a run that fails to start leaves some. */
+export async function endAll(): Promise<void> {
+  await Promise.all([...alive].map((child) => child.end()))
+}
+
 export const fileOf = (name: string) => path.join(import.meta.dirname, name)

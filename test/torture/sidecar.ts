@@ -47,7 +47,7 @@ export class Sidecar {
   #asked: { signal: 'SIGKILL' | 'SIGTERM'; at: number; downMs: number }[] = []
   #cleanStop = false
   #closing = false
-  /** False from a process's end until the next one listens. */
+  /** False from when a process is asked to end, or does, until the next one listens. */
   runs = false
 
   constructor(parts: SidecarParts) {
@@ -70,6 +70,7 @@ export class Sidecar {
   /** Ends it; a new process follows after `downMs`. */
   stop(signal: 'SIGKILL' | 'SIGTERM', downMs: number): void {
     this.#asked.push({ signal, at: now(), downMs })
+    this.#leaves()
     this.#child.signal(signal)
   }
 
@@ -151,7 +152,7 @@ export class Sidecar {
         const { msg, time, data, admin, clean } = line.startsWith('{') ? JSON.parse(line) : {}
         if (msg?.startsWith('the last stop was unclean')) this.#graceBegins(time)
         if (msg === 'stopped') this.#cleanStop = clean
-        if (msg !== 'listening') return
+        if (msg !== 'listening' || this.#asked.length > 0) return
         const ports = { data: portOf(data), admin: portOf(admin) }
         onListening(ports.data)
         this.runs = true
@@ -159,6 +160,12 @@ export class Sidecar {
       },
     })
     void this.#child.exited.then((ended) => this.#again(ended))
+  }
+
+  /** From now on `listening` means the next process. */
+  #leaves(): void {
+    if (this.runs) this.#listening = Promise.withResolvers()
+    this.runs = false
   }
 
   /** It says so just before; a start takes long enough on a busy machine to hide most of a grace. */
@@ -178,8 +185,7 @@ export class Sidecar {
   async #again(ended: Ended): Promise<void> {
     if (this.#closing) return
     const until = now()
-    this.runs = false
-    this.#listening = Promise.withResolvers()
+    this.#leaves()
     const [first] = this.#asked
     const from = first?.at ?? until
     const how = ended.code !== 0 ? 'killed' : this.#cleanStop ? 'clean' : 'cut'

@@ -10,6 +10,7 @@ import { now } from '../support/history-log.ts'
 import { Clocks } from './clocks.ts'
 import { Episode, WORKERS } from './episode.ts'
 import type { Variant } from './limits.ts'
+import { endAll } from './processes.ts'
 import { randomFor } from './random.ts'
 import { CLOCK_OFFSETS_MS, planRound, type Step } from './schedule.ts'
 
@@ -49,6 +50,14 @@ export interface TortureResult {
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts')
 
 export async function torture(options: TortureOptions): Promise<TortureResult> {
+  try {
+    return await run(options)
+  } finally {
+    await endAll()
+  }
+}
+
+async function run(options: TortureOptions): Promise<TortureResult> {
   const {
     seed,
     roundsPerEpisode = 5,
@@ -118,8 +127,8 @@ async function playRound(episode: Episode, steps: readonly Step[]): Promise<Viol
     await episode.operator.list()
   }
   const found = [
-    ...check(episode.history()),
     ...wrong('comes to rest', unrest),
+    ...check(episode.history()),
     ...wrong('stays alive', episode.sidecar.crashes),
     ...wrong('clocks', episode.faults),
   ]
