@@ -91,7 +91,7 @@ describe('templates', () => {
     ['/kv/k?v=1', 'kv k +'],
     ['/kv/', 'default +'],
     ['/kv/k/', 'default +'],
-    ["/kv/a;b=c,d:e@f!$&'()*+", "kv a;b=c,d:e@f!$&'()*+ +"],
+    ["/kv/ab=c,d:e@f!$&'()*+", "kv ab=c,d:e@f!$&'()*+ +"],
   ])('PUT %s is %s', (target, expected) => {
     expect(verdict(settlements, 'PUT', target)).toBe(expected)
   })
