@@ -193,11 +193,7 @@ export class Episode {
           await until(() => this.sidecar.hasOpenWrites(), 'an open write', AIM_MS).catch(() => {})
           return this.sidecar.stop('SIGKILL', action.downMs)
         }
-        this.workerKills++
-        await this.#childOf(action.who).end()
-        await sleep(action.downMs)
-        this.#startWorker(action.who).child.send({ order: 'go' })
-        return
+        return this.#killWorker(action.who, action.downMs)
       case 'restart':
         return this.sidecar.stop('SIGTERM', action.downMs)
       case 'partition':
@@ -220,6 +216,16 @@ export class Episode {
       case 'raise':
         return this.operator.raise(action.task, this.#authority.next(action.task))
     }
+  }
+
+  async #killWorker(name: string, downMs: number): Promise<void> {
+    const worker = this.#workers.get(name) as Worker
+    await worker.child.end()
+    await sleep(downMs)
+    // Two kills at once are one.
+    if (this.#workers.get(name) !== worker) return
+    this.workerKills++
+    this.#startWorker(name).child.send({ order: 'go' })
   }
 
   #childOf(who: string): Child {
