@@ -22,6 +22,7 @@ export default defineConfig({
       project('process', 240_000),
       project('model', 240_000),
       project('http', 60_000),
+      project('regression', 60_000),
     ],
   },
 })
