@@ -48,11 +48,7 @@ export class Upload extends EventEmitter {
     super()
     this.#req = req
     this.#beforeFirstByte = beforeFirstByte
-    this.#silence = setTimeout(() => {
-      // Held back by the resource, the client has nothing to say; only one that is listened to is silent.
-      if (req.isPaused()) this.#silence.refresh()
-      else this.#fail(new SilenceError('the client stopped sending its body', this.bytes))
-    }, silenceMs)
+    this.#silence = setTimeout(() => this.#onSilence(), silenceMs)
   }
 
   /**
@@ -86,6 +82,7 @@ export class Upload extends EventEmitter {
     if (this.destroyed) return this
     if (!this.#attached) {
       this.#attached = true
+      this.#silence.refresh()
       this.#req.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError)
       this.#req.on('close', this.#onClose)
       // An empty body has ended by the time that there is somebody to send it.
@@ -115,6 +112,15 @@ export class Upload extends EventEmitter {
     if (this.#started) return true
     this.#started = true
     return this.#beforeFirstByte()
+  }
+
+  /** Only a client that is listened to can be silent: not one that waits for the resource to go on. */
+  #onSilence(): void {
+    const begun = this.#failed === undefined
+    // It begins anew with the connection to the resource.
+    if (begun && !this.#attached) return
+    if (begun && this.#req.isPaused()) this.#silence.refresh()
+    else this.#fail(new SilenceError('the client stopped sending its body', this.bytes))
   }
 
   readonly #onData = (chunk: Buffer) => {
