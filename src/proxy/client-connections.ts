@@ -10,7 +10,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import { answerClientError, answerOnSocket, NO_TUNNEL } from './client-errors.ts'
-import { lingerThenDestroy } from './linger.ts'
+import { isWhole, lingerThenDestroy } from './linger.ts'
 
 /** Requests that one connection may have waiting; more than anybody sends ahead in earnest. */
 const MAX_WAITING = 256
@@ -63,8 +63,9 @@ export class ClientConnections {
       if (refusal) this.#log.info({ code: refusal.code, client: socket.remoteAddress }, 'request refused')
     } else if (last.req.complete) {
       this.#condemned.add(socket)
-    } else if (last.res.writableEnded) {
-      // It was refused before its body, and the body is what could not be read.
+    } else if (isWhole(last.res)) {
+      // It was answered before its body had come, and the body is what could not be read.
+      last.res.end()
       lingerThenDestroy(socket)
     } else {
       socket.destroy()
