@@ -126,6 +126,24 @@ test('a full disk rolls changes of every kind back, and their counts', () => {
   tables.close(true)
 })
 
+test('a disk that is found full only by the COMMIT leaves nothing of the batch', () => {
+  const { db, tables } = open()
+  const before = told(tables)
+  const exec = db.exec.bind(db)
+  let full = true
+  db.exec = (sql) => {
+    if (sql === 'COMMIT' && full) {
+      full = false
+      throw Object.assign(new Error('database or disk is full'), { errcode: 13 })
+    }
+    exec(sql)
+  }
+  expect(() => tables.commit([markChange('a', 9n, true)])).toThrow(RolledBackError)
+  expect(db.isTransaction).toBe(false)
+  expect(told(tables)).toEqual(before)
+  tables.close(true)
+})
+
 test('acts are kept in order, with who, when and why', () => {
   const { directory, tables } = open()
   const raise: Act = { ...act, kind: 'raise', token: MAX_TOKEN, by: 'other', atMs: 5_000 }
