@@ -89,12 +89,12 @@ class Path {
   cutOff(how: Cut): void {
     this.cut = how
     if (how === 'blackhole') return
-    this.#server.close()
+    if (this.#server.listening) this.#server.close()
     for (const pair of [...this.pairs]) pair.reset()
   }
 
   heal(): void {
-    if (this.cut === 'refuse') void this.listen(this.port)
+    if (!this.#server.listening) void this.listen(this.port)
     this.cut = undefined
     for (const pair of [...this.pairs]) if (pair.lossy) pair.reset()
   }
