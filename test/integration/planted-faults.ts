@@ -85,9 +85,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'retry on reset',
     file: 'proxy/fenced-write.ts',
-    find: '  onResponseError(_controller: Controller, error: Error): void {\n    this.#fail(error)',
+    find: '    else this.#fail(error)\n  }\n',
     plant:
-      '  #again = false\n  onResponseError(_controller: Controller, error: Error): void {\n    if (!this.#again && !this.#stopped) {\n      this.#again = true\n      const { req, method, upstream, headers } = this.#write\n      upstream.dispatch({ path: req.url as string, method, headers, body: Buffer.alloc(this.#upload?.bytes ?? 0) }, this)\n      return\n    }\n    this.#fail(error)',
+      '    else if (!this.#again && !this.#stopped) {\n      this.#again = true\n      const { req, method, upstream, headers } = this.#write\n      const body = Buffer.alloc(this.#upload?.bytes ?? 0)\n      upstream.dispatch({ path: req.url as string, method, headers, body }, this)\n    } else this.#fail(error)\n  }\n  #again = false\n',
     tests: ['http/one-send.test.ts'],
   },
   {
