@@ -41,7 +41,7 @@ describe('the rules keep every promise', () => {
   })
 
   test('and do so where states are told apart exactly', () => {
-    const scope = { ...SCOPES.drain, name: 'drain, exactly', crashes: 1 }
+    const scope = { ...SCOPES.drain, name: 'drain, exactly', crashes: 1, cleanStops: 0 }
     keepsEveryPromise(new Rules(scope), scope, 'exact')
   })
 

@@ -27,7 +27,7 @@ const SMALL = { crashes: 2, cleanStops: 1, failures: 1, acts: 0 }
 
 const scopes = {
   drain: { ...SMALL, writes: writes('A1 A2 B1 B2') },
-  'drain, more writes': { ...SMALL, writes: writes('A1 A2 A3 B1 B2 B3') },
+  'drain, more writes': { ...SMALL, cleanStops: 0, writes: writes('A1 A2 A3 B1 B2 B3') },
   bodies: { ...SMALL, writes: writes('A1 A2 B1 B2', { body: true }) },
   abort: { ...SMALL, writes: [...writes('A1', ABORTS), ...writes('A2', { body: true }), ...writes('B1 B2')] },
   'abort with intents': {
