@@ -3,10 +3,21 @@ import { expect, test } from 'vitest'
 import { encode } from '../support/raw-client.ts'
 import { claim, scene } from '../support/scene.ts'
 
-const { upstream, connect } = await scene()
+const { upstream, connect, metric } = await scene()
+
+/** Answers the next request in two parts, with time between them for all that another request could do. */
+function answerInParts() {
+  upstream.once(async (exchange) => {
+    await exchange.wholeBody()
+    await exchange.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\none')
+    for (let scrapes = 0; scrapes < 5; scrapes++) await metric('fencegate_open_writes')
+    exchange.reusable = true
+    await exchange.write('two')
+  })
+}
 
 test('a 100 of the sidecar', async () => {
-  const held = upstream.hold()
+  answerInParts()
   const client = await connect()
   const second = claim('K', 1, {
     target: '/second',
@@ -17,10 +28,8 @@ test('a 100 of the sidecar', async () => {
     ],
   })
   await client.send(Buffer.concat([encode(claim('K', 1)), encode(second)]))
-  await held.arrived
-  held.release({ body: 'one' })
   const first = await client.answer()
-  expect([first.status, first.body.text, first.interim]).toEqual([200, 'one', []])
+  expect([first.status, first.body.text, first.interim]).toEqual([200, 'onetwo', []])
   expect((await client.head()).status).toBe(100)
   await client.send('{}')
   expect((await client.answer()).status).toBe(200)
@@ -29,18 +38,16 @@ test('a 100 of the sidecar', async () => {
 })
 
 test.runIf(Number(process.versions.node.split('.')[0]) >= 26)('a 103 of the resource', async () => {
-  const held = upstream.hold()
+  answerInParts()
   upstream.once(async (exchange) => {
     await exchange.wholeBody()
     await exchange.write('HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n')
-    await exchange.answer({ body: 'two' })
+    await exchange.answer({ body: 'three' })
   })
   const client = await connect()
   await client.send(Buffer.concat([encode(claim('K', 1)), encode(claim('K', 1))]))
-  await held.arrived
-  held.release({ body: 'one' })
   const [first, second] = [await client.answer(), await client.answer()]
-  expect([first.body.text, first.interim]).toEqual(['one', []])
-  expect([second.body.text, second.interim.map(({ status }) => status)]).toEqual(['two', [103]])
+  expect([first.body.text, first.interim]).toEqual(['onetwo', []])
+  expect([second.body.text, second.interim.map(({ status }) => status)]).toEqual(['three', [103]])
   client.close()
 })

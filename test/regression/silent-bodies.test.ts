@@ -35,7 +35,7 @@ test('a body that never begins: 408, nothing sent', async () => {
   expect(problem).toMatchObject({ sent: 'no', task: 'never' })
   expect(upstream.requests).toEqual([])
   expect(await openWrites(impatient)).toBe(0)
-  client.close()
+  expect(await client.ended()).toBe('fin')
 })
 
 test('a body of an unfenced request that never begins: 408, nothing sent', async () => {
