@@ -95,7 +95,7 @@ export class Gate {
     const task = this.#enter(admission.claim.task)
     try {
       const admitted = await this.#admitTo(task, admission)
-      if ('code' in admitted && admission.intended) this.#forget(admission)
+      if ('code' in admitted && admission.intended) this.#forget(task, admission)
       return admitted
     } finally {
       this.#leave(task)
@@ -237,9 +237,11 @@ export class Gate {
     this.#leaveIfIdle(task)
   }
 
-  /** An intent whose write was never permitted. */
-  #forget(admission: Admission): void {
-    this.#endings.record({ kind: 'ended', id: admission.id }, () => {})
+  /** The intent of a write that was refused after all counts as open until it is taken back. */
+  #forget(task: TaskState, admission: Admission): void {
+    const permit = new HeldPermit(this, admission, this.#clock.now())
+    task.inFlight.add(permit)
+    permit.release({ outcome: 'not-sent' })
   }
 
   #load(task: TaskState): Promise<OperationResult> {

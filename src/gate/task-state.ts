@@ -70,10 +70,10 @@ export class TaskState {
     return held.length === 0 ? record : { ...record, held: [...record.held, ...held] }
   }
 
-  /** Takes permits below `token` back, if nothing was sent on them. */
+  /** Takes permits below `token` back, if nothing was sent on them. One with an intent is open until its release. */
   revokeBelow(token: Token, refusal: (claim: Claim) => Refusal): void {
     for (const permit of this.inFlight.below(token)) {
-      if (permit.revoke(refusal(permit.claim))) this.inFlight.delete(permit)
+      if (permit.revoke(refusal(permit.claim)) && !permit.admission.intended) this.inFlight.delete(permit)
     }
   }
 

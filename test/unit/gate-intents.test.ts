@@ -137,15 +137,21 @@ test('whoever is overtaken while the intent commits is refused, and the intent t
   expect(rig.disk.intents).toEqual([])
 })
 
-test('a permit that was revoked takes its intent back when its sender lets go', async () => {
-  const rig = new GateRig({ marks })
+test('a revoked permit’s intent is taken back before its successor may write', async () => {
+  const rig = new GateRig({ marks, handoverTimeoutMs: 10_000 })
   const permit = await rig.permit(8n, intent)
-  await rig.permit(9n)
+  const successor = rig.ask(9n)
+  await rig.serveAll()
   expect(permit.begin()).toBe(false)
   permit.release(NOT_SENT)
   expect(rig.pending).toEqual(['ended'])
-  await rig.serve()
+  await rig.serve('lost')
+  await rig.clock.advance(1000)
+  expect(rig.disk.intents).toHaveLength(1)
+  expect(successor.answer).toBeUndefined()
+  await rig.serveAll()
   expect(rig.disk.intents).toEqual([])
+  permitOf(successor).release(NOT_SENT)
 })
 
 test('a write that was not sent at all takes its intent back', async () => {
