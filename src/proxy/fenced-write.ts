@@ -237,6 +237,8 @@ class FencedWrite implements Dispatcher.DispatchHandler {
     clearTimeout(this.#cancelReadOn)
     const { res, refuse, ended } = this.#write
     res.off('close', this.#onClientClose)
+    // What is left of the body is read away by whoever answers.
+    this.#upload?.destroy()
     // Whatever becomes of the answer, the permit must not stay out.
     this.#permit.release(ending)
     ended(ending, refusal)

@@ -38,6 +38,7 @@ export class Upload extends EventEmitter {
   destroyed = false
   /** Where a failure goes before undici listens. */
   #failed: ((error: Error) => void) | undefined
+  #stopWaiting: (() => void) | undefined
   /** Bytes handed to undici. */
   bytes = 0
   /** Whether undici was given the whole body. */
@@ -60,7 +61,9 @@ export class Upload extends EventEmitter {
     const stop = () => {
       req.off('readable', begun).off('end', begun).off('error', failed).off('close', failed)
       this.#failed = undefined
+      this.#stopWaiting = undefined
     }
+    this.#stopWaiting = stop
     const begun = () => {
       stop()
       ready()
@@ -102,6 +105,7 @@ export class Upload extends EventEmitter {
     if (this.destroyed) return this
     this.destroyed = true
     clearTimeout(this.#silence)
+    this.#stopWaiting?.()
     this.#req.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError)
     this.#req.off('close', this.#onClose)
     process.nextTick(() => this.emit('close'))
