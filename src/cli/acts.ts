@@ -1,7 +1,7 @@
 /** `fencegate freeze | thaw | raise`: an operator's acts on one task. */
 import type { Command } from 'commander'
 import { EXIT } from '../errors.ts'
-import { type ActOptions, addActOptions, ask } from './control.ts'
+import { type ActOptions, addActOptions, ask, plain } from './control.ts'
 import type { Ends } from './program.ts'
 
 interface Answer {
@@ -54,7 +54,7 @@ function print({ json }: ActOptions, done: string, answer: Answer): void {
   if (json) return void process.stdout.write(`${JSON.stringify(answer)}\n`)
   const open = answer.open.map(
     ({ route, method, target, token, ageMs }) =>
-      `  token ${token}  ${method} ${target}  route ${route}  open for ${(ageMs / 1000).toFixed(1)} s`,
+      `  token ${token}  ${method} ${plain(target)}  route ${route}  open for ${(ageMs / 1000).toFixed(1)} s`,
   )
   const rest =
     open.length === 0 ? 'No write is open.' : `Still open, and not stopped by this:\n${open.join('\n')}`

@@ -99,3 +99,9 @@ function exchange(socketPath: string, method: string, target: string, body: obje
     request.end(body && JSON.stringify(body))
   })
 }
+
+/** A client's words for a terminal: without control characters, which could move its cursor or worse. */
+export function plain(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/[\x00-\x1f\x7f-\x9f]/g, '?')
+}

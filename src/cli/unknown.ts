@@ -1,7 +1,14 @@
 /** `fencegate unknown | resolve`: writes whose outcome nobody knows, and what somebody found out. */
 import { type Command, Option } from 'commander'
 import { EXIT } from '../errors.ts'
-import { type ActOptions, addActOptions, addControlOptions, ask, type ControlOptions } from './control.ts'
+import {
+  type ActOptions,
+  addActOptions,
+  addControlOptions,
+  ask,
+  type ControlOptions,
+  plain,
+} from './control.ts'
 import type { Ends } from './program.ts'
 
 interface Unknown {
@@ -59,5 +66,7 @@ function described(write: Unknown): string {
     `${id}  ${new Date(endedAtMs).toISOString()}  ${reason}${holds ? '  holds the next token out' : ''}`,
     `  task ${task}  token ${token}${holder ? `  holder ${holder}` : ''}`,
     `  ${method} ${target}  route ${route}${operation ? `  operation ${operation}` : ''}`,
-  ].join('\n')
+  ]
+    .map(plain)
+    .join('\n')
 }

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { UnknownReason, WriteFacts, WriteRecord } from '../journal/records.ts'
 import type { Claim } from '../token.ts'
+import type { HeldPermit } from './permit.ts'
 
 /** What the route on which a write is sent says of it. */
 export interface WriteRule {
@@ -33,8 +34,10 @@ export class Admission {
   readonly claim: Claim
   readonly facts: WriteFacts
   readonly rule: WriteRule
-  /** Whether an intent for it is durable. */
+  /** Whether an intent for it was submitted, and so has to be ended. */
   intended = false
+  /** Its permit, from before its intent is submitted until it is released. */
+  permit: HeldPermit | undefined
   readonly #admittedAtMs = Date.now()
   #id: string | undefined
 

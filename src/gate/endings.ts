@@ -27,7 +27,7 @@ export class Endings {
   /** Resolves when nothing is being committed any more; what failed until then is not tried again. */
   async close(): Promise<void> {
     this.#closing = true
-    await Promise.all(this.#pending)
+    while (this.#pending.size > 0) await Promise.all(this.#pending)
   }
 
   async #commit(change: Change, durable: () => void): Promise<void> {

@@ -13,35 +13,11 @@ import { Admission, type Ending } from './admission.ts'
 import { decide } from './decision.ts'
 import { Endings } from './endings.ts'
 import { AllInFlight } from './in-flight.ts'
+import type { GateOptions } from './options.ts'
 import { HeldPermit, type Permit } from './permit.ts'
 import * as refuse from './refusals.ts'
 import { within } from './signal.ts'
 import { type OperationResult, TaskState } from './task-state.ts'
-
-export interface GateOptions {
-  readonly store: MarkStore
-  readonly clock: Clock
-  /** Milliseconds for which a request waits for lower writes before it is told `handover-pending`. */
-  readonly handoverTimeoutMs: number
-  /** Milliseconds from a durable raise until lower writes still open are cut. */
-  readonly drainLimitMs: number
-  /** Milliseconds during which no handover completes, counted from construction; 0 after a clean stop. */
-  readonly graceMs: number
-  /** Milliseconds for which a request waits for the store before it is told `store-unavailable`. */
-  readonly storeTimeoutMs: number
-  /** States of idle tasks kept in memory, at most. */
-  readonly cachedTasks: number
-  readonly maxTokenJump: Token | undefined
-  readonly observer: GateObserver
-}
-
-/** What the gate tells of its work, for metrics. */
-export interface GateObserver {
-  /** A raise became durable, `ms` milliseconds after it was submitted. */
-  raised(ms: number): void
-  /** A handover is complete and on record, `ms` milliseconds after its raise was submitted. */
-  handedOver(ms: number): void
-}
 
 /** What an operator's act does to a task: the changes to commit, and the task's state after them. */
 export interface Effect {
@@ -95,7 +71,7 @@ export class Gate {
     const task = this.#enter(admission.claim.task)
     try {
       const admitted = await this.#admitTo(task, admission)
-      if ('code' in admitted && admission.intended) this.#forget(task, admission)
+      if ('code' in admitted) admission.permit?.release({ outcome: 'not-sent' })
       return admitted
     } finally {
       this.#leave(task)
@@ -119,18 +95,26 @@ export class Gate {
    */
   async operate(name: string, effect: (record: TaskRecord, lowerOpen: (token: Token) => boolean) => Effect) {
     const task = this.#enter(name)
+    task.acts++
+    const deadline = this.#clock.now() + this.#options.storeTimeoutMs
     try {
       for (let acted = false; !acted; ) {
         // What others had under way may fail; that is theirs to hear.
-        if (task.operation) await this.#inTime(task.operation.then(() => 'done'))
-        else if (!task.record) await this.#inTime(this.#load(task))
-        else acted = (await this.#inTime(this.#act(task, task.record, effect))) === 'done'
+        if (task.operation)
+          await this.#inTime(
+            deadline,
+            task.operation.then(() => 'done'),
+          )
+        else if (!task.record) await this.#inTime(deadline, this.#load(task))
+        else acted = (await this.#inTime(deadline, this.#act(task, task.record, effect))) === 'done'
       }
       return task.inFlight.all.map(({ admission, since }) => ({
         admission,
         ageMs: this.#clock.now() - since,
       }))
     } finally {
+      task.acts--
+      task.changed.fire()
       this.#leave(task)
     }
   }
@@ -152,6 +136,11 @@ export class Gate {
         const result = await within(this.#clock, storeTimeoutMs, task.operation)
         if (result === undefined) return refuse.storeUnavailable(claim)
         if (result !== 'done' && claim.token >= result.from) return refuse.storeUnavailable(claim)
+        continue
+      }
+      if (task.acts > 0) {
+        // An operator's act goes first, however many requests want a raise.
+        await task.changed.wait(this.#clock, storeTimeoutMs)
         continue
       }
       const record = task.record
@@ -195,20 +184,23 @@ export class Gate {
   }
 
   async #permit(task: TaskState, admission: Admission): Promise<Permit | Refusal> {
-    const permit = new HeldPermit(this, admission, this.#clock.now())
-    task.inFlight.add(permit)
+    const permit = admission.permit ?? this.#reserve(task, admission)
     if (admission.rule.intent && !admission.intended) {
-      const intend = this.#store.commit([{ kind: 'intent', write: admission.record }]).then(() => true)
       // Late or failed, the intent is taken back by the release.
       admission.intended = true
+      const intend = this.#store.commit([{ kind: 'intent', write: admission.record }]).then(() => true)
       const durable = await within(this.#clock, this.#options.storeTimeoutMs, intend).catch(() => false)
-      if (!durable || permit.interruption) {
-        permit.release({ outcome: 'not-sent' })
-        admission.intended = false
-        return permit.interruption ?? refuse.storeUnavailable(admission.claim)
-      }
+      if (!durable) return permit.interruption ?? refuse.storeUnavailable(admission.claim)
     }
-    return permit as HeldPermit & Permit
+    return permit.interruption ?? (permit as HeldPermit & Permit)
+  }
+
+  /** Counts the write as open from now on. */
+  #reserve(task: TaskState, admission: Admission): HeldPermit {
+    const permit = new HeldPermit(this, admission, this.#clock.now())
+    admission.permit = permit
+    task.inFlight.add(permit)
+    return permit
   }
 
   /** Called by a permit at its release. Invariant 4: it stays open until its ending is durable. */
@@ -237,13 +229,6 @@ export class Gate {
     this.#leaveIfIdle(task)
   }
 
-  /** The intent of a write that was refused after all counts as open until it is taken back. */
-  #forget(task: TaskState, admission: Admission): void {
-    const permit = new HeldPermit(this, admission, this.#clock.now())
-    task.inFlight.add(permit)
-    permit.release({ outcome: 'not-sent' })
-  }
-
   #load(task: TaskState): Promise<OperationResult> {
     return this.#run(task, 0n, () => this.#store.load(task.name))
   }
@@ -257,8 +242,9 @@ export class Gate {
     const intend = admission.rule.intent && mark.complete && record.held.length === 0 && !admission.intended
     if (intend) {
       changes.push({ kind: 'intent', write: admission.record })
-      // If the commit fails or is late, its request is refused, and that takes the intent back.
+      // If the commit fails or is late, its request is refused, and the release takes the intent back.
       admission.intended = true
+      this.#reserve(task, admission)
     }
     this.#run(task, record.mark.token + 1n, async () => {
       await this.#store.commit(changes)
@@ -320,8 +306,8 @@ export class Gate {
   }
 
   /** For operators: a failure or a time-out is an error, not a refusal. */
-  async #inTime(operation: Promise<OperationResult>): Promise<OperationResult> {
-    const result = await within(this.#clock, this.#options.storeTimeoutMs, operation)
+  async #inTime(deadline: number, operation: Promise<OperationResult>): Promise<OperationResult> {
+    const result = await within(this.#clock, Math.max(0, deadline - this.#clock.now()), operation)
     if (result !== 'done') throw new StoreError("the task's state could not be read or written in time")
     return result
   }

@@ -31,6 +31,8 @@ export class TaskState {
   wanted: Admission | undefined
   /** Requests and operators inside the gate. */
   users = 0
+  /** Operators' acts that are under way or wait their turn. */
+  acts = 0
   /** Monotonic milliseconds at which the raise was submitted whose handover isn't complete. */
   handoverSince: number | undefined
   cancelDrainLimit: (() => void) | undefined

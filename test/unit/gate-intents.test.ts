@@ -137,6 +137,18 @@ test('whoever is overtaken while the intent commits is refused, and the intent t
   expect(rig.disk.intents).toEqual([])
 })
 
+test('a write whose intent is in the raise’s commit is open from then on', async () => {
+  const rig = new GateRig({ marks })
+  const asked = rig.ask(9n, intent)
+  await settled()
+  await rig.serve()
+  expect(rig.gate.quiet).toBe(false)
+  await rig.serveAll()
+  permitOf(asked).release(NOT_SENT)
+  await rig.serveAll()
+  expect([rig.gate.quiet, rig.disk.intents]).toEqual([true, []])
+})
+
 test('a revoked permit’s intent is taken back before its successor may write', async () => {
   const rig = new GateRig({ marks, handoverTimeoutMs: 10_000 })
   const permit = await rig.permit(8n, intent)

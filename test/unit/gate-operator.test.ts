@@ -248,3 +248,21 @@ test('a write whose outcome becomes unknown while another is resolved stays held
   expect(refusal).toMatchObject({ code: 'handover-held' })
   expect(refusal.held).toHaveLength(1)
 })
+
+test('an act goes before requests that would raise again and again', async () => {
+  const rig = new GateRig({ marks })
+  rig.ask(9n)
+  await settled()
+  const freeze = rig.operator.freeze('k', AUTHOR)
+  let frozen = false
+  void freeze.then(() => {
+    frozen = true
+  })
+  let token = 10n
+  for (let commits = 0; commits < 50 && !frozen; commits++) {
+    rig.ask(token++)
+    await rig.serve()
+  }
+  expect(frozen).toBe(true)
+  expect(rig.disk.mark('k').token).toBeLessThan(13n)
+})
