@@ -24,7 +24,7 @@ export const NO_TRAILERS: Refusal = {
     'Request trailers cannot be forwarded, and are not dropped in silence. Nothing was sent. Leave them off.',
 }
 
-export function upstreamUnreachable(claim: Partial<Claim>, error: Error, origin: string): Refusal {
+function upstreamUnreachable(claim: Partial<Claim>, error: Error, origin: string): Refusal {
   return {
     ...claim,
     code: 'upstream-unreachable',

@@ -1,24 +1,17 @@
 /** Tokens are read exactly, and no arrangement of headers makes two claims out of one request. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { ClaimConfig, Route } from '../../src/config/config.ts'
+import type { Route } from '../../src/config/config.ts'
 import { readClaim } from '../../src/request/claim.ts'
 import { isTask, MAX_TOKEN, parseToken } from '../../src/token.ts'
+import { CLAIM } from '../support/request-config.ts'
 
 const RUNS = Number(process.env.FENCEGATE_PROPERTY_RUNS ?? 4000)
 
-const config: ClaimConfig = {
-  taskHeader: 'fencing-task',
-  tokenHeader: 'fencing-token',
-  holderHeader: 'fencing-holder',
-  operationHeader: 'idempotency-key',
-  maxToken: MAX_TOKEN,
-  maxTokenJump: undefined,
-}
 const matched = { route: {} as Route, fenced: true, task: undefined }
 
 function claimOf(headers: readonly (readonly [string, string])[]) {
-  return readClaim({ method: 'PUT', target: '/', rawHeaders: headers.flat() }, matched, config)
+  return readClaim({ method: 'PUT', target: '/', rawHeaders: headers.flat() }, matched, CLAIM)
 }
 
 type Header = [string, string]

@@ -5,8 +5,9 @@
 import { posix } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import type { Route, Upstream } from '../../src/config/config.ts'
+import type { Route } from '../../src/config/config.ts'
 import { Router } from '../../src/request/router.ts'
+import { routeOf } from '../support/request-config.ts'
 
 const RUNS = Number(process.env.FENCEGATE_PROPERTY_RUNS ?? 4000)
 
@@ -44,21 +45,8 @@ const overrides = fc.array(fc.tuple(fc.constantFrom(...OVERRIDES), fc.constantFr
   maxLength: 2,
 })
 
-function toRoute(match: Route['match'], index: number): Route {
-  return {
-    name: `route ${index}`,
-    match,
-    guard: index % 3 === 2 ? 'none' : 'fence',
-    mode: 'enforce',
-    handover: 'drain',
-    onUnknown: 'proceed',
-    intent: 'none',
-    unknownStatuses: [],
-    upstream: {} as Upstream,
-    forwardClaim: true,
-    refusalHeaders: {},
-  }
-}
+const toRoute = (match: Route['match'], index: number) =>
+  routeOf(`route ${index}`, match, index % 3 === 2 ? 'none' : 'fence')
 
 /** The route and task of one reading, by regular expression. */
 function lookUp(routes: readonly Route[], method: string, path: string): { route: Route; task?: string } {

@@ -3,27 +3,12 @@ import fs from 'node:fs'
 import http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
-import { afterEach, beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { run } from '../../src/cli/program.ts'
+import { captureOutput } from '../support/captured-output.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
-let stdout = ''
-let stderr = ''
-beforeEach(() => {
-  stdout = ''
-  stderr = ''
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    stdout += text
-    return true
-  })
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += text
-    return true
-  })
-})
-afterEach(() => {
-  vi.restoreAllMocks()
-})
+const output = captureOutput()
 
 const COMMANDS: readonly (readonly [string, ...string[]])[] = [
   ['freeze', 'K', '--reason', 'why'],
@@ -58,8 +43,8 @@ async function answering(listener: http.RequestListener): Promise<{ data: string
 test.each(COMMANDS)('%s without a sidecar: 69, and what to do', async (...command) => {
   const data = temporaryDirectory()
   expect(await run([...command, '--data', data])).toBe(69)
-  expect(stdout).toBe('')
-  expect(stderr).toBe(
+  expect(output.stdout).toBe('')
+  expect(output.stderr).toBe(
     `fencegate: no sidecar answers at ${path.join(data, 'control.sock')} (ENOENT). Name the running one's ` +
       'data directory with --data or --config, and run this as its user.\n',
   )
@@ -80,7 +65,7 @@ test('each command asks what it says', async () => {
     'GET /v1/unknown?limit=100',
     'POST /v1/unknown/id/resolve {"by":"ana","reason":"why","resolution":"applied"}',
   ])
-  expect(stderr).toBe('')
+  expect(output.stderr).toBe('')
 })
 
 test.each<[string, http.RequestListener, number, string]>([
@@ -99,9 +84,9 @@ test.each<[string, http.RequestListener, number, string]>([
 ])('a sidecar that %s', async (_, listener, code, message) => {
   const { data } = await answering(listener)
   expect(await run(['freeze', 'K', '--reason', 'why', '--data', data])).toBe(code)
-  expect(stdout).toBe('')
-  expect(stderr).toContain(message)
-  expect(stderr).not.toContain('    at ')
+  expect(output.stdout).toBe('')
+  expect(output.stderr).toContain(message)
+  expect(output.stderr).not.toContain('    at ')
 })
 
 test('a sidecar that is stopped or stuck', async () => {
@@ -109,7 +94,7 @@ test('a sidecar that is stopped or stuck', async () => {
   onTestFinished(() => void vi.useRealTimers())
   const { data } = await answering(() => vi.advanceTimersByTime(30_000))
   expect(await run(['freeze', 'K', '--reason', 'why', '--data', data])).toBe(69)
-  expect(stderr).toContain('has not answered for 30 s: whether it did as asked is unknown')
+  expect(output.stderr).toContain('has not answered for 30 s: whether it did as asked is unknown')
 })
 
 test.each([
@@ -124,13 +109,13 @@ test.each([
   ],
 ])('bad usage ends with 64 and a message: %s', async (_, args, message) => {
   expect(await run(args)).toBe(64)
-  expect(stdout).toBe('')
-  expect(stderr).toContain(message)
+  expect(output.stdout).toBe('')
+  expect(output.stderr).toContain(message)
 })
 
 test.each(COMMANDS.map(([name]) => name))('%s --help gives examples', async (name) => {
   expect(await run([name, '--help'])).toBe(0)
-  expect(stdout).toMatch(/Examples:\n {2}fencegate /)
+  expect(output.stdout).toMatch(/Examples:\n {2}fencegate /)
 })
 
 test('a user without a name, as in many containers, can run every command', async () => {
@@ -146,6 +131,6 @@ test('a user without a name, as in many containers, can run every command', asyn
 test('a data directory too deep for the socket is a fault of the configuration', async () => {
   const data = path.join(temporaryDirectory(), 'd'.repeat(100))
   expect(await run(['init', '--data', data])).toBe(64)
-  expect(stderr).toContain('store.path (flag --data)')
+  expect(output.stderr).toContain('store.path (flag --data)')
   expect(fs.existsSync(data)).toBe(false)
 })

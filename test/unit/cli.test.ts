@@ -3,28 +3,15 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, expect, test, vi } from 'vitest'
 import { run } from '../../src/cli/program.ts'
+import { captureOutput } from '../support/captured-output.ts'
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'fencegate-cli-'))
 afterAll(() => fs.rmSync(directory, { recursive: true }))
 
-let stdout = ''
-let stderr = ''
-beforeEach(() => {
-  stdout = ''
-  stderr = ''
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    stdout += text
-    return true
-  })
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += text
-    return true
-  })
-})
+const output = captureOutput()
 afterEach(() => {
-  vi.restoreAllMocks()
   vi.unstubAllEnvs()
 })
 
@@ -38,10 +25,12 @@ test('check-config takes what serve takes, and prints warnings', async () => {
   vi.stubEnv('FENCEGATE_UPSTREAM', 'http://10.0.0.1:80')
   vi.stubEnv('FENCEGATE_CONFIG', file('restartGrace: 1s\nclaim: { maxTokenJump: 9007199254740993 }'))
   expect(await run(['check-config', '--listen', '127.0.0.1:99'])).toBe(0)
-  expect(stdout).toContain('127.0.0.1:99 for data, 127.0.0.1:8471 for admin')
-  expect(stdout).toContain('http://10.0.0.1')
-  expect(stdout).toContain('jumps of at most 9007199254740993')
-  expect(stderr).toMatch(/^warning: restartGrace \(1s\) is shorter than upstream.headersTimeout \(30s\)/)
+  expect(output.stdout).toContain('127.0.0.1:99 for data, 127.0.0.1:8471 for admin')
+  expect(output.stdout).toContain('http://10.0.0.1')
+  expect(output.stdout).toContain('jumps of at most 9007199254740993')
+  expect(output.stderr).toMatch(
+    /^warning: restartGrace \(1s\) is shorter than upstream.headersTimeout \(30s\)/,
+  )
 })
 
 test.each([
@@ -55,9 +44,9 @@ test.each([
   ['nothing to serve', ['serve'], 'upstream.url: is missing'],
 ])('bad usage ends with 64 and a message: %s', async (_, args, message) => {
   expect(await run(args)).toBe(64)
-  expect(stdout).toBe('')
-  expect(stderr).toContain(message)
-  expect(stderr).not.toContain('    at ')
+  expect(output.stdout).toBe('')
+  expect(output.stderr).toContain(message)
+  expect(output.stderr).not.toContain('    at ')
 })
 
 test.each([
@@ -68,17 +57,17 @@ test.each([
   [['demo', '--help']],
 ])('%j gives examples', async (args) => {
   expect(await run(args)).toBe(0)
-  expect(stdout).toMatch(/Examples:\n {2}(FENCEGATE_\S+ )?fencegate /)
-  expect(stderr).toBe('')
+  expect(output.stdout).toMatch(/Examples:\n {2}(FENCEGATE_\S+ )?fencegate /)
+  expect(output.stderr).toBe('')
 })
 
 test('init makes a store with its floor, exactly, and never replaces one', async () => {
   const data = path.join(directory, 'marks')
   expect(await run(['init', '--data', data, '--floor', '9007199254740993'])).toBe(0)
-  expect(stdout).toContain(`Made a store in ${data}. Every task starts at 9007199254740993`)
+  expect(output.stdout).toContain(`Made a store in ${data}. Every task starts at 9007199254740993`)
   expect(floorOf(data)).toBe(9007199254740993n)
   expect(await run(['init', '--data', data])).toBe(69)
-  expect(stderr).toContain('already holds a store')
+  expect(output.stderr).toContain('already holds a store')
   expect(floorOf(data)).toBe(9007199254740993n)
 })
 
@@ -93,5 +82,5 @@ function floorOf(data: string): unknown {
 
 test('init takes the directory from the configuration, without an upstream', async () => {
   expect(await run(['init', '--config', file('store: { path: from-file }')])).toBe(0)
-  expect(stdout).toContain(`Made a store in ${path.join(directory, 'from-file')}. No task has a mark`)
+  expect(output.stdout).toContain(`Made a store in ${path.join(directory, 'from-file')}. No task has a mark`)
 })

@@ -2,19 +2,11 @@ import { describe, expect, test } from 'vitest'
 import type { ClaimConfig, Route } from '../../src/config/config.ts'
 import { readClaim } from '../../src/request/claim.ts'
 import { MAX_TOKEN } from '../../src/token.ts'
-
-const config: ClaimConfig = {
-  taskHeader: 'fencing-task',
-  tokenHeader: 'fencing-token',
-  holderHeader: 'fencing-holder',
-  operationHeader: 'idempotency-key',
-  maxToken: MAX_TOKEN,
-  maxTokenJump: undefined,
-}
+import { CLAIM } from '../support/request-config.ts'
 
 function claimOf(rawHeaders: readonly string[], taskInPath?: string, changes: Partial<ClaimConfig> = {}) {
   const matched = { route: {} as Route, fenced: true, task: taskInPath }
-  return readClaim({ method: 'PUT', target: '/x', rawHeaders }, matched, { ...config, ...changes })
+  return readClaim({ method: 'PUT', target: '/x', rawHeaders }, matched, { ...CLAIM, ...changes })
 }
 
 function refusalOf(rawHeaders: readonly string[], taskInPath?: string, changes: Partial<ClaimConfig> = {}) {

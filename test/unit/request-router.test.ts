@@ -1,22 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { Route, RouteMatch, Upstream } from '../../src/config/config.ts'
+import type { Route, RouteMatch } from '../../src/config/config.ts'
 import { Router } from '../../src/request/router.ts'
+import { routeOf } from '../support/request-config.ts'
 
-function route(name: string, match: Partial<RouteMatch> = {}, guard: Route['guard'] = 'fence'): Route {
-  return {
-    name,
-    match: { methods: undefined, path: undefined, ...match },
-    guard,
-    mode: 'enforce',
-    handover: 'drain',
-    onUnknown: 'proceed',
-    intent: 'none',
-    unknownStatuses: [],
-    upstream: {} as Upstream,
-    forwardClaim: true,
-    refusalHeaders: {},
-  }
-}
+const route = (name: string, match: Partial<RouteMatch> = {}, guard: Route['guard'] = 'fence') =>
+  routeOf(name, { methods: undefined, path: undefined, ...match }, guard)
 
 /** `name`, `name task`, or the code of the refusal; with `+` where a permit is needed. */
 function verdict(router: Router, method: string, target: string, ...rawHeaders: string[]): string {
