@@ -2,9 +2,10 @@
 import net from 'node:net'
 import type { Address } from './config.ts'
 import { shown, ValueFault } from './faults.ts'
+import { isHttp2Url, NO_HTTP2 } from './http2.ts'
 
 const ADDRESS = /^(?:\[([^[\]]*)\]|([^:[\]]*)):(\d{1,5})$/
-const HOST_NAME =
+export const HOST_NAME =
   /^(?=.{1,253}$)(?!(.*\.)?\d+$)[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*$/
 
 /** `HOST:PORT`; an IPv6 address stands in brackets. */
@@ -17,6 +18,14 @@ export function parseAddress(text: string): Address {
   const port = Number(digits)
   if (port > 65_535) throw new ValueFault(`${shown(text)} has no such port: write one from 0 to 65535`)
   return { host, port }
+}
+
+/** A DNS name, in lower case. */
+export function parseHostName(text: string): string {
+  if (HOST_NAME.test(text)) return text.toLowerCase()
+  throw new ValueFault(
+    `${shown(text)} is not a host name: write one such as store.internal, without scheme or port`,
+  )
 }
 
 function noAddress(text: string): string {
@@ -48,6 +57,7 @@ export function parseOrigin(text: string): string {
       'holds "@": credentials are not taken from a URL, and it has no path: write http://HOST:PORT alone',
     )
   }
+  if (isHttp2Url(text)) throw new ValueFault(`${shown(text)} ${NO_HTTP2}`)
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url) throw new ValueFault(`${shown(text)} is not a URL: write one such as http://127.0.0.1:9200`)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {

@@ -4,6 +4,7 @@
  */
 import { Ajv, type ErrorObject } from 'ajv'
 import { type Faults, nearest, shown, step } from './faults.ts'
+import { isHttp2Key, NO_HTTP2 } from './http2.ts'
 import { type ConfigFile, configSchema } from './schema.ts'
 
 type Container = Record<string, unknown>
@@ -50,6 +51,7 @@ function wrongKind({ data, parentSchema, keyword }: ErrorObject): string {
 }
 
 function unknownKey(key: string, { parentSchema }: ErrorObject): string {
+  if (isHttp2Key(key)) return NO_HTTP2
   const allowed = Object.keys((parentSchema as { properties: object }).properties)
   const meant = nearest(key, allowed)
   const hint = meant === undefined ? '' : ` Did you mean ${meant}?`

@@ -8,6 +8,10 @@ export interface Config {
   /** The data port. */
   readonly listen: Address
   readonly admin: { readonly listen: Address }
+  /** TLS of the data port; `undefined`: plain HTTP. */
+  readonly tls: DataPortTls | undefined
+  /** Which tasks a client's certificate may write. Empty: certificates bind nothing. */
+  readonly clients: readonly ClientRule[]
   /** Where writes and reads go unless a route says otherwise. */
   readonly upstream: Upstream
   readonly store: StoreConfig
@@ -27,6 +31,8 @@ export interface Config {
     readonly hideQueryValues: boolean
   }
   readonly log: { readonly level: LogLevel }
+  /** How often the files of the configuration are looked at for changes; 0: never, only when asked by signal. */
+  readonly reloadIntervalMs: number
   /** In the order of the file; the last one is always the default route. */
   readonly routes: readonly Route[]
 }
@@ -35,6 +41,32 @@ export interface Address {
   readonly host: string
   /** 0 to 65535; 0 takes any free port. */
   readonly port: number
+}
+
+/** Certificates and keys are PEM text, read and found to fit each other. */
+export interface DataPortTls {
+  /** The chain, leaf first. */
+  readonly cert: string
+  readonly key: string
+  /** The CAs that client certificates must come from; `undefined`: none is asked for. */
+  readonly clientCa: string | undefined
+  /** Of effect only with `clientCa`. */
+  readonly clientCertificate: 'required' | 'optional'
+}
+
+export interface ClientRule {
+  readonly san: SubjectAltName
+  /** Prefixes of task names, at least one; the empty one is every task. */
+  readonly tasks: readonly string[]
+}
+
+/**
+ * One name of a certificate, whole. URIs are as written; DNS names and what follows the `@` of an e-mail address
+ * are in lower case; IP addresses are in the one spelling that a URL would have (`10.0.0.1`, `2001:db8::1`).
+ */
+export interface SubjectAltName {
+  readonly kind: 'URI' | 'DNS' | 'email' | 'IP Address'
+  readonly value: string
 }
 
 export interface Upstream {
@@ -55,10 +87,27 @@ export interface Upstream {
   readonly forwardedHeaders: boolean
   /** Whether `Via` is added. */
   readonly via: boolean
-  readonly tls: {
-    /** PEM text of the CAs to trust instead of the system's. */
-    readonly ca: string | undefined
-  }
+  /** The resource's credential: replaces what the client sent in that field. */
+  readonly auth: UpstreamAuth | undefined
+  readonly tls: UpstreamTls
+}
+
+export interface UpstreamAuth {
+  /** Lower case; never a header of the claim. */
+  readonly header: string
+  /** The whole field value. A secret: never shown. */
+  readonly value: string
+}
+
+/** Certificates and keys are PEM text, read and found to fit each other. */
+export interface UpstreamTls {
+  /** The CAs to trust instead of the system's. */
+  readonly ca: string | undefined
+  /** The client certificate, leaf first; there is a `key` if and only if there is a `cert`. */
+  readonly cert: string | undefined
+  readonly key: string | undefined
+  /** What SNI names and the certificate must be for, instead of the origin's host. Lower case. */
+  readonly serverName: string | undefined
 }
 
 export interface StoreConfig {
@@ -91,10 +140,23 @@ export interface ClaimConfig {
 export interface Limits {
   /** Request line and header fields together. */
   readonly headSizeBytes: number
+  /** Header fields of one request. */
+  readonly headerCount: number
   /** From the first byte of a request to the end of its head. */
   readonly headTimeoutMs: number
   /** How long an idle client connection is kept. */
   readonly idleTimeoutMs: number
+  /** A request's body; `undefined`: any size. */
+  readonly bodySizeBytes: number | undefined
+  /** What a client must send of its body, or take of an answer, while others wait for a connection. */
+  readonly bodyRateBytesPerSecond: number
+  /** Client connections. */
+  readonly connections: number
+  /** Open fenced writes in all, and of one task. */
+  readonly openWrites: number
+  readonly openWritesPerTask: number
+  /** Requests of one task that wait: for the store, for a handover. */
+  readonly waitersPerTask: number
 }
 
 export interface Shutdown {
@@ -122,6 +184,8 @@ export interface Route {
   readonly intent: 'none' | 'durable'
   /** Statuses of answers that a hop behind gave and that don't tell the outcome. */
   readonly unknownStatuses: readonly number[]
+  /** Protocols, in lower case, that a request may upgrade its connection to. */
+  readonly upgrades: readonly string[]
   readonly upstream: Upstream
   /** Whether the claim's headers reach the resource. */
   readonly forwardClaim: boolean

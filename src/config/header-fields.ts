@@ -13,6 +13,9 @@ const HOP_OR_FRAMING = [
   'upgrade',
 ]
 
+/** What the sidecar takes away or writes itself, so that a credential there would not arrive. */
+const OWN_OF_REQUESTS = ['expect', 'forwarded', 'host', 'http2-settings', 'via']
+
 /** Fields of a refusal that are fencegate's own. */
 const OWN_OF_REFUSALS = ['content-encoding', 'content-type', 'date', 'proxy-status', 'retry-after']
 
@@ -33,6 +36,20 @@ export function parseClaimHeader(text: string): string {
   )
 }
 
+/** The name of the field that carries the resource's credential. */
+export function parseAuthHeader(text: string, claimHeaders: readonly string[]): string {
+  const name = parseHeaderName(text)
+  if (HOP_OR_FRAMING.includes(name) || OWN_OF_REQUESTS.includes(name) || name.startsWith('x-forwarded-')) {
+    throw new ValueFault(
+      `${shown(text)} has a meaning of its own in HTTP: name a field such as authorization or x-api-key`,
+    )
+  }
+  if (claimHeaders.some((header) => twinOf(header) === twinOf(name))) {
+    throw new ValueFault(`${shown(text)} is a header of the claim: name another field`)
+  }
+  return name
+}
+
 /** The name of a field that is added to refusals. */
 export function parseRefusalHeader(text: string): string {
   const name = parseHeaderName(text)
@@ -46,8 +63,12 @@ export function parseRefusalHeader(text: string): string {
 }
 
 /** RFC 9110, section 5.5, less the bytes beyond ASCII. */
+export function isHeaderValue(text: string): boolean {
+  return /^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/.test(text)
+}
+
 export function parseHeaderValue(text: string): string {
-  if (/^(?:[\x21-\x7e](?:[\t\x20-\x7e]*[\x21-\x7e])?)?$/.test(text)) return text
+  if (isHeaderValue(text)) return text
   throw new ValueFault(
     `${shown(text)} is not a header's value: write visible ASCII, without line breaks and without space at either end`,
   )

@@ -4,7 +4,7 @@ import { type Faults, shown, step } from './faults.ts'
 import { parseHeaderValue, parseRefusalHeader } from './header-fields.ts'
 import { covers, parsePathTemplate } from './path-template.ts'
 import type { RouteFile } from './schema.ts'
-import { parseMethod, parseRouteName } from './values.ts'
+import { parseMethod, parseProtocol, parseRouteName } from './values.ts'
 
 /** The name of the route that takes what no other one matches. */
 export const DEFAULT_ROUTE = 'default'
@@ -32,6 +32,7 @@ export function resolveRoutes(
       onUnknown: file.onUnknown,
       intent: file.onUnknown === 'hold' ? 'durable' : file.intent,
       unknownStatuses: file.unknownStatuses,
+      upgrades: resolveUpgrades(file.upgrades, `${keyPath}.upgrades`, faults),
       upstream: resolveUpstream(file.upstream, `${keyPath}.upstream`),
       forwardClaim: file.forwardClaim,
       refusalHeaders: resolveRefusalHeaders(file.refusalHeaders, `${keyPath}.refusalHeaders`, faults),
@@ -42,6 +43,13 @@ export function resolveRoutes(
         `${keyPath}.handover`,
         'abort cuts writes off, and onUnknown hold then keeps the next holder out until each is resolved: ' +
           'choose drain with hold, or abort with proceed',
+      )
+    }
+    if (route.upgrades.length > 0 && route.onUnknown === 'hold') {
+      faults.add(
+        `${keyPath}.upgrades`,
+        "can't be allowed with onUnknown hold: an upgraded connection is cut at every handover, its outcome is then " +
+          'unknown, and the next holder is kept out each time; choose proceed, or remove upgrades',
       )
     }
     if (isDefault || faults.within(`${keyPath}.match`)) return
@@ -85,6 +93,15 @@ function resolveMatch({ methods, path }: RouteFile['match'], keyPath: string, fa
     methods: methods && [...methods],
     path: path === undefined ? path : faults.read(`${keyPath}.path`, path, () => parsePathTemplate(path)),
   }
+}
+
+function resolveUpgrades(protocols: RouteFile['upgrades'], keyPath: string, faults: Faults): string[] {
+  // `forEach` passes over the holes that `check.ts` leaves.
+  const readable: string[] = []
+  protocols.forEach((protocol, index) => {
+    readable.push(faults.read(`${keyPath}[${index}]`, '', () => parseProtocol(protocol)))
+  })
+  return readable
 }
 
 function resolveRefusalHeaders(

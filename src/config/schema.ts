@@ -15,7 +15,8 @@ const section = <P extends TProperties>(properties: P) => Type.Object(properties
 
 const text = (description: string, value: string) => Type.String({ description, default: value })
 const duration = (value: string) => text('a duration such as 500ms, 30s, 5m or 1h', value)
-const size = (value: string) => text('a size such as 512B, 16KiB or 1MiB', value)
+const SIZE = 'a size such as 512B, 16KiB, 1MiB or 2GiB'
+const size = (value: string) => text(SIZE, value)
 const address = (value: string) => text('an address HOST:PORT such as 127.0.0.1:8470', value)
 const headerName = (value: string) => text('the name of a header field', value)
 const flag = (value: boolean) => Type.Boolean({ description: 'true or false', default: value })
@@ -23,8 +24,15 @@ const flag = (value: boolean) => Type.Boolean({ description: 'true or false', de
 const choice = <T extends string[]>(values: readonly [...T], value: T[number]) =>
   Type.Enum(values, { description: `one of ${values.join(', ')}`, default: value })
 
-const count = (maximum: number, value: number) =>
-  Type.Integer({ minimum: 1, maximum, description: `a whole number from 1 to ${maximum}`, default: value })
+const count = (maximum: number, value: number, minimum = 1) =>
+  Type.Integer({
+    minimum,
+    maximum,
+    description: `a whole number from ${minimum} to ${maximum}`,
+    default: value,
+  })
+
+const pemFile = Type.Optional(Type.String({ description: 'the path of a PEM file' }))
 
 const token = { description: 'a token in decimal digits, without point or exponent' }
 
@@ -42,7 +50,22 @@ const upstreamKeys = {
   keepAliveTimeout: duration('4s'),
   forwardedHeaders: flag(false),
   via: flag(false),
-  tls: section({ ca: Type.Optional(Type.String({ description: 'the path of a PEM file' })) }),
+  auth: Type.Optional(
+    Type.Object(
+      {
+        header: headerName('authorization'),
+        /** Required, as are the keys below that `resolve.ts` asks for; so all faults of a mapping are found. */
+        file: Type.Optional(Type.String({ description: 'the path of a file' })),
+      },
+      mapping,
+    ),
+  ),
+  tls: section({
+    ca: pemFile,
+    cert: pemFile,
+    key: pemFile,
+    serverName: Type.Optional(Type.String({ description: 'a host name' })),
+  }),
 }
 
 /** The same keys with nothing filled in: what is left out is inherited. */
@@ -53,6 +76,22 @@ const inheriting = <P extends TProperties>(properties: P) => {
   })
   return Type.Partial(Type.Object(Object.fromEntries(bare) as P), mapping)
 }
+
+const clientSchema = Type.Object(
+  {
+    san: Type.Optional(
+      Type.String({ description: 'a URI, DNS name, e-mail address or IP address of the certificate' }),
+    ),
+    tasks: Type.Optional(
+      Type.Array(Type.String({ description: 'the prefix of a task name, in quotes' }), {
+        minItems: 1,
+        uniqueItems: true,
+        description: 'a list of at least one prefix of task names, each named once; "" is every task',
+      }),
+    ),
+  },
+  mapping,
+)
 
 const routeSchema = Type.Object(
   {
@@ -77,6 +116,11 @@ const routeSchema = Type.Object(
       Type.Integer({ minimum: 200, maximum: 599, description: 'a status from 200 to 599' }),
       { uniqueItems: true, description: 'a list of statuses, each named once', default: [502, 504] },
     ),
+    upgrades: Type.Array(Type.String({ description: 'a protocol such as websocket' }), {
+      uniqueItems: true,
+      description: 'a list of protocols, each named once',
+      default: [],
+    }),
     upstream: Type.Optional(inheriting(upstreamKeys)),
     forwardClaim: flag(true),
     refusalHeaders: Type.Record(Type.String(), Type.String({ description: 'text, in quotes' }), {
@@ -91,6 +135,13 @@ export const configSchema = Type.Object(
   {
     listen: address('127.0.0.1:8470'),
     admin: section({ listen: address('127.0.0.1:8471') }),
+    tls: section({
+      cert: pemFile,
+      key: pemFile,
+      clientCa: pemFile,
+      clientCertificate: choice(['required', 'optional'], 'required'),
+    }),
+    clients: Type.Array(clientSchema, { description: 'a list of clients', default: [] }),
     upstream: section(upstreamKeys),
     store: section({
       path: text('the path of a directory', './data'),
@@ -111,10 +162,22 @@ export const configSchema = Type.Object(
     drainLimit: duration('60s'),
     restartGrace: duration('30s'),
     revealHighest: flag(true),
-    limits: section({ headSize: size('16KiB'), headTimeout: duration('10s'), idleTimeout: duration('75s') }),
+    limits: section({
+      headSize: size('16KiB'),
+      headerCount: count(10_000, 256, 16),
+      headTimeout: duration('10s'),
+      idleTimeout: duration('75s'),
+      bodySize: Type.Optional(Type.String({ description: SIZE })),
+      bodyRate: size('1KiB'),
+      connections: count(100_000, 10_000),
+      openWrites: count(100_000, 10_000),
+      openWritesPerTask: count(100_000, 1000),
+      waitersPerTask: count(100_000, 1000),
+    }),
     shutdown: section({ delay: duration('3s'), deadline: duration('25s') }),
     records: section({ hideQueryValues: flag(false) }),
     log: section({ level: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info') }),
+    reloadInterval: duration('5s'),
     routes: Type.Array(routeSchema, { description: 'a list of routes', default: [] }),
   },
   mapping,
@@ -122,5 +185,6 @@ export const configSchema = Type.Object(
 
 /** A file that has passed `check.ts`: the kinds are right and the defaults filled in. */
 export type ConfigFile = Static<typeof configSchema>
+export type ClientFile = ConfigFile['clients'][number]
 export type UpstreamFile = ConfigFile['upstream']
 export type RouteFile = ConfigFile['routes'][number]

@@ -4,6 +4,7 @@
  */
 import { MAX_TOKEN, parseToken, type Token } from '../token.ts'
 import { shown, ValueFault } from './faults.ts'
+import { isHttp2Protocol, NO_HTTP2 } from './http2.ts'
 
 const DURATION_UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
 /** Well under 2^31 ms, from where on a timer of Node fires at once. */
@@ -30,14 +31,14 @@ export function formatDuration(ms: number): string {
   return `${ms / DURATION_UNITS[unit]}${unit}`
 }
 
-const SIZE_UNITS = { B: 1, KiB: 1024, MiB: 1024 * 1024 } as const
+const SIZE_UNITS = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const
 
 /** Bytes, from `minimum` to `maximum`. */
 export function parseSize(text: string, minimum: number, maximum: number): number {
-  const [, digits, unit] = /^(\d{1,9})(B|KiB|MiB)$/.exec(text) ?? []
+  const [, digits, unit] = /^(\d{1,9})(B|KiB|MiB|GiB)$/.exec(text) ?? []
   if (digits === undefined) {
     throw new ValueFault(
-      `${shown(text)} is not a size: write a whole number and B, KiB or MiB, such as 512B, 16KiB or 1MiB`,
+      `${shown(text)} is not a size: write a whole number and B, KiB, MiB or GiB, such as 512B or 16KiB`,
     )
   }
   const bytes = Number(digits) * SIZE_UNITS[unit as keyof typeof SIZE_UNITS]
@@ -47,7 +48,7 @@ export function parseSize(text: string, minimum: number, maximum: number): numbe
 
 /** The shortest spelling that {@link parseSize} reads back. */
 export function formatSize(bytes: number): string {
-  const unit = (['MiB', 'KiB'] as const).find((unit) => bytes % SIZE_UNITS[unit] === 0) ?? 'B'
+  const unit = (['GiB', 'MiB', 'KiB'] as const).find((unit) => bytes % SIZE_UNITS[unit] === 0) ?? 'B'
   return `${bytes / SIZE_UNITS[unit]}${unit}`
 }
 
@@ -81,6 +82,23 @@ export function parseMethod(text: string): string {
     throw new ValueFault(`${shown(text)} would match nothing: methods are case-sensitive, write ${upper}`)
   }
   throw new ValueFault(`${shown(text)} is not an HTTP method: write one such as POST, in upper case`)
+}
+
+/** A protocol to upgrade to: its name, and a version where it has one (RFC 9110, section 7.8). */
+export function parseProtocol(text: string): string {
+  const lower = text.toLowerCase()
+  if (isHttp2Protocol(lower)) throw new ValueFault(`${shown(text)} ${NO_HTTP2}`)
+  if (/^tls(\/|$)/.test(lower)) {
+    throw new ValueFault(
+      `${shown(text)} can't be begun within a connection: give the data port a certificate in tls, and the ` +
+        'resource a url with https',
+    )
+  }
+  if (!/^[a-z0-9!#$%&'*+.^_`|~-]+(\/[a-z0-9!#$%&'*+.^_`|~-]+)?$/.test(lower)) {
+    throw new ValueFault(`${shown(text)} is not a protocol to upgrade to: write one such as websocket`)
+  }
+  if (lower !== text) throw new ValueFault(`${shown(text)} is not in lower case: write ${lower}`)
+  return text
 }
 
 /** A path in the file system, as written. */

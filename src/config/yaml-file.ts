@@ -1,18 +1,14 @@
 /** The configuration file as a tree of plain values. Integers that mean tokens stay exact, as text. */
-import fs from 'node:fs'
+import path from 'node:path'
 import { LineCounter, parseDocument, type YAMLError } from 'yaml'
 import type { Faults } from './faults.ts'
+import type { ConfigFiles } from './files.ts'
 import { TOKEN_KEYS } from './schema.ts'
 
 /** Returns the file's tree, or `undefined` if it can't be read as one; faults carry line and column. */
-export function readYamlFile(file: string, faults: Faults): unknown {
-  let text: string
-  try {
-    text = fs.readFileSync(file, 'utf8')
-  } catch (error) {
-    faults.add(file, `cannot be read: ${(error as Error).message}; name a file that this user may read`)
-    return undefined
-  }
+export function readYamlFile(file: string, files: ConfigFiles, faults: Faults): unknown {
+  const text = faults.read(file, undefined, () => files.read(path.resolve(file), 'a file'))
+  if (text === undefined) return undefined
   const lines = new LineCounter()
   const document = parseDocument(text, {
     intAsBigInt: true,

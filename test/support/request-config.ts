@@ -22,6 +22,7 @@ export function routeOf(name: string, match: Route['match'], guard: Route['guard
     onUnknown: 'proceed',
     intent: 'none',
     unknownStatuses: [],
+    upgrades: [],
     upstream: {} as Upstream,
     forwardClaim: true,
     refusalHeaders: {},
