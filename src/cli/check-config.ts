@@ -1,8 +1,8 @@
 /** `fencegate check-config`: what `serve` would run with, on one screen, without starting anything. */
 import type { Command } from 'commander'
 import { formatAddress } from '../config/addresses.ts'
-import type { Config, Upstream } from '../config/config.ts'
-import { describeRoutes } from '../config/describe.ts'
+import type { Config, Limits, Upstream } from '../config/config.ts'
+import { describeCertificate, describeClients, describeRoutes, describeTls } from '../config/describe.ts'
 import { formatDuration, formatSize } from '../config/values.ts'
 import { EXIT } from '../errors.ts'
 import { addConfigOptions, type ConfigOptions, sourcesOf } from './config-options.ts'
@@ -33,6 +33,8 @@ function summary(config: Config): string[] {
   const jump = claim.maxTokenJump === undefined ? 'any jump' : `jumps of at most ${claim.maxTokenJump}`
   const rows = [
     ['listen', `${formatAddress(config.listen)} for data, ${formatAddress(config.admin.listen)} for admin`],
+    ['tls', describeTls(config)],
+    ...describeClients(config).map((line, index) => [index === 0 ? 'clients' : '', line]),
     ['upstream', upstreamLine(config.upstream)],
     ...config.routes
       .filter(({ upstream }) => upstream !== config.upstream)
@@ -54,14 +56,22 @@ function summary(config: Config): string[] {
     ['refusals', config.revealHighest ? 'tell the highest token' : 'hide the highest token'],
     [
       'limits',
-      `heads of ${formatSize(limits.headSizeBytes)} in ${formatDuration(limits.headTimeoutMs)}, ` +
-        `idle connections ${formatDuration(limits.idleTimeoutMs)}`,
+      `heads of ${formatSize(limits.headSizeBytes)} and ${limits.headerCount} fields in ` +
+        `${formatDuration(limits.headTimeoutMs)}, bodies of ${bodySize(limits)}, ` +
+        `at least ${formatSize(limits.bodyRateBytesPerSecond)} a second while others wait`,
+    ],
+    [
+      '',
+      `${limits.connections} connections, idle ones ${formatDuration(limits.idleTimeoutMs)}; ` +
+        `open writes ${limits.openWrites}, ${limits.openWritesPerTask} of a task; ` +
+        `${limits.waitersPerTask} of a task waiting`,
     ],
     [
       'shutdown',
       `serves on for ${formatDuration(shutdown.delayMs)}, open writes have ${formatDuration(shutdown.deadlineMs)}`,
     ],
     ['log', config.log.level],
+    ['reload', `on SIGHUP${looks(config.reloadIntervalMs)}`],
   ]
   const width = Math.max(...rows.map(([label = '']) => label.length))
   return [
@@ -74,14 +84,32 @@ function summary(config: Config): string[] {
   ]
 }
 
-function upstreamLine(upstream: Upstream): string {
-  const adds = [upstream.forwardedHeaders && 'X-Forwarded-*', upstream.via && 'Via'].filter(Boolean)
-  return (
-    `${upstream.origin}, host ${upstream.host}, ${upstream.connections} connections, ` +
-    `time-outs: connect ${formatDuration(upstream.connectTimeoutMs)}, ` +
-    `head ${formatDuration(upstream.headersTimeoutMs)}, body ${formatDuration(upstream.bodyTimeoutMs)}, ` +
-    `keep-alive ${formatDuration(upstream.keepAliveTimeoutMs)}` +
-    `${adds.length > 0 ? `, adds ${adds.join(' and ')}` : ''}` +
-    `${upstream.tls.ca === undefined ? '' : ', trusts its own CAs only'}`
-  )
+function bodySize({ bodySizeBytes }: Limits): string {
+  return bodySizeBytes === undefined ? 'any size' : `at most ${formatSize(bodySizeBytes)}`
+}
+
+function looks(intervalMs: number): string {
+  return intervalMs === 0
+    ? ' alone'
+    : `, and when a file has changed, looked at every ${formatDuration(intervalMs)}`
+}
+
+/** The credential itself is never shown. */
+function upstreamLine({ tls, auth, ...upstream }: Upstream): string {
+  const parts = [
+    upstream.origin,
+    `host ${upstream.host}`,
+    `${upstream.connections} connections`,
+    `time-outs: connect ${formatDuration(upstream.connectTimeoutMs)}`,
+    `head ${formatDuration(upstream.headersTimeoutMs)}`,
+    `body ${formatDuration(upstream.bodyTimeoutMs)}`,
+    `keep-alive ${formatDuration(upstream.keepAliveTimeoutMs)}`,
+    upstream.forwardedHeaders && 'adds X-Forwarded-*',
+    upstream.via && 'adds Via',
+    auth && `sets ${auth.header} to its credential`,
+    tls.ca !== undefined && 'trusts its own CAs only',
+    tls.serverName !== undefined && `is ${tls.serverName} in TLS`,
+    tls.cert !== undefined && `is shown the ${describeCertificate(tls.cert)}`,
+  ]
+  return parts.filter(Boolean).join(', ')
 }

@@ -1,13 +1,37 @@
-/** What is fenced and what is not, in words: for the start-up line and for `check-config`. */
+/** What is fenced and what is not, and who may write, in words: for the start-up line and for `check-config`. */
 import type { ClaimConfig, Config, Route } from './config.ts'
 import { covers } from './path-template.ts'
+import { certificatesOf, nameOf } from './pem.ts'
 
 /** One line a route, in the order in which they are tried. */
 export function describeRoutes({ routes, claim }: Config): string[] {
   return routes.map((route, index) => {
     const cover = routes.slice(0, index).find((earlier) => covers(earlier.match, route.match))
     if (cover) return `${route.name}: never reached, ${cover.name} takes every request`
-    return `${route.name}: ${scope(route)} to ${route.upstream.origin}: ${treatment(route, claim)}`
+    return `${route.name}: ${scope(route)} to ${route.upstream.origin}: ${treatment(route, claim)}${upgrades(route)}`
+  })
+}
+
+/** Of the data port. */
+export function describeTls({ tls }: Config): string {
+  if (!tls) return 'none, the data port speaks plain HTTP'
+  const asks = tls.clientCa === undefined ? 'not asked for' : tls.clientCertificate
+  return `${describeCertificate(tls.cert)}; client certificates ${asks}`
+}
+
+/** The first certificate of a chain. */
+export function describeCertificate(pem: string): string {
+  const [leaf] = certificatesOf(pem)
+  if (!leaf) return 'no certificate'
+  const until = leaf.validToDate.toISOString().slice(0, 10)
+  return `certificate ${nameOf(leaf)} until ${until}`
+}
+
+/** One line a client. */
+export function describeClients({ clients }: Config): string[] {
+  return clients.map(({ san, tasks }) => {
+    const names = tasks.map((prefix) => `${prefix}*`).join(', ')
+    return `${san.value} (${san.kind}) may write ${tasks.includes('') ? 'every task' : names}`
   })
 }
 
@@ -28,4 +52,8 @@ function treatment(route: Route, claim: ClaimConfig): string {
       ? `not fenced, only observed${reads}: what would be refused is forwarded and counted`
       : `fenced${reads}`
   return `${how}; ${task}, the token in ${claim.tokenHeader}`
+}
+
+function upgrades({ upgrades }: Route): string {
+  return upgrades.length === 0 ? '' : `; may upgrade to ${upgrades.join(', ')}`
 }

@@ -22,6 +22,12 @@ export function certificatesOf(pem: string): X509Certificate[] {
   return (pem.match(CERTIFICATE) ?? []).map((text) => new X509Certificate(text))
 }
 
+/** What a person would know it by. The subject may be missing, as in many SPIFFE certificates, whatever the type says. */
+export function nameOf({ subject, subjectAltName, serialNumber }: X509Certificate): string {
+  const name = (subject as string | undefined) || subjectAltName || `number ${serialNumber}`
+  return shown(name.replaceAll('\n', ', '))
+}
+
 /** PEM text in which every certificate can be read. */
 export function readCertificates(file: string, files: ConfigFiles): string {
   const pem = files.read(file, 'a PEM file')

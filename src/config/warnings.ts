@@ -2,8 +2,7 @@
 
 import type { X509Certificate } from 'node:crypto'
 import type { Config } from './config.ts'
-import { shown } from './faults.ts'
-import { certificatesOf } from './pem.ts'
+import { certificatesOf, nameOf } from './pem.ts'
 import { formatDuration } from './values.ts'
 
 /** @param now wall-clock time, which certificates are judged by. */
@@ -67,8 +66,9 @@ function inEach(
   })
 }
 
-function outOfDate({ subject, validFromDate, validToDate }: X509Certificate, now: Date): string | undefined {
-  const name = shown(subject.replaceAll('\n', ', '))
+function outOfDate(certificate: X509Certificate, now: Date): string | undefined {
+  const { validFromDate, validToDate } = certificate
+  const name = nameOf(certificate)
   if (now < validFromDate) {
     return `the certificate of ${name} is not valid before ${validFromDate.toISOString()}: set this machine's clock, or issue another`
   }

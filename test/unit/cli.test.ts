@@ -33,6 +33,33 @@ test('check-config takes what serve takes, and prints warnings', async () => {
   )
 })
 
+test('check-config shows TLS, clients and where a credential goes, but no secret', async () => {
+  const tls = path.join(import.meta.dirname, '../support/tls')
+  fs.writeFileSync(path.join(directory, 'credential'), 'Bearer s3cr3t')
+  const config = file(`
+    tls: { cert: ${tls}/server-1.pem, key: ${tls}/server-1-key.pem, clientCa: ${tls}/clients-ca.pem }
+    clients: [{ san: "spiffe://a/b", tasks: [pay-] }, { san: 10.0.0.1, tasks: [""] }]
+    upstream:
+      url: https://a
+      auth: { file: credential }
+      tls: { cert: ${tls}/client-dns.pem, key: ${tls}/client-dns-key.pem, serverName: b }
+    limits: { bodySize: 2GiB }
+    reloadInterval: 0s
+    routes: [{ name: ws, match: { path: /ws }, upgrades: [websocket] }]`)
+  expect(await run(['check-config', '--config', config])).toBe(0)
+  for (const line of [
+    'certificate "CN=server-1" until 2120-01-01; client certificates required',
+    'clients   spiffe://a/b (URI) may write pay-*\n          10.0.0.1 (IP Address) may write every task\n',
+    'sets authorization to its credential, is b in TLS, is shown the certificate "CN=client-dns" until 2120',
+    'bodies of at most 2GiB',
+    'reload    on SIGHUP alone\n',
+    'may upgrade to websocket\n',
+  ]) {
+    expect(output.stdout).toContain(line)
+  }
+  expect(output.stdout + output.stderr).not.toMatch(/s3cr3t|PRIVATE KEY/)
+})
+
 test.each([
   ['no command', [], 'Usage: fencegate'],
   ['an unknown command', ['serv'], 'Did you mean serve?'],

@@ -1,21 +1,28 @@
 /** The example file: it loads, it has every key of the schema, and the defaults that it shows are the defaults. */
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
-import tls from 'node:tls'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isMap, isPair, isScalar, isSeq, type Pair, parseDocument } from 'yaml'
 import { loadConfig } from '../../src/config/load.ts'
 import { configSchema } from '../../src/config/schema.ts'
+import { ConfigDirectory } from '../support/config-file.ts'
 
 const EXAMPLE = path.join(import.meta.dirname, '../../config/fencegate.example.yaml')
 const text = fs.readFileSync(EXAMPLE, 'utf8')
 /** With the keys that have no default set as well: they stand behind a bare "#". */
 const complete = text.replace(/^( *)#(?=\S)/gm, '$1')
 
-const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'fencegate-example-'))
-beforeAll(() => fs.writeFileSync(path.join(directory, 'resource-ca.pem'), String(tls.rootCertificates[0])))
-afterAll(() => fs.rmSync(directory, { recursive: true }))
+/** What the example's files are, among those of `test/support/tls`. */
+const FILES = {
+  'server.pem': 'server-1.pem',
+  'server-key.pem': 'server-1-key.pem',
+  'resource-ca.pem': 'server-ca.pem',
+  'sidecar.pem': 'client-dns.pem',
+  'sidecar-key.pem': 'client-dns-key.pem',
+}
+const directory = new ConfigDirectory()
+for (const [name, fixture] of Object.entries(FILES)) directory.write(name, directory.read(fixture))
+directory.write('credential', 'Bearer x\n')
 
 interface Schema {
   readonly type?: string
@@ -66,23 +73,33 @@ function keysOf(schema: Schema, at = ''): string[] {
 
 const document = parseDocument(complete, { intAsBigInt: true })
 const shownKeys = keysShown(document.contents, configSchema as Schema)
+/** Without taking any "#" away. */
+const shownKeysAsIs = keysShown(parseDocument(text).contents, configSchema as Schema)
 
 test('the example loads as it is, and with every key set', () => {
   const { config, warnings } = loadConfig({ file: EXAMPLE, env: {}, flags: {} })
   expect(warnings).toEqual([])
   expect(config.routes.map(({ name }) => name)).toEqual(['settlements', 'search', 'default'])
-  const file = path.join(directory, 'fencegate.yaml')
-  fs.writeFileSync(file, complete)
-  const full = loadConfig({ file, env: {}, flags: {} }).config
+  // Certificates towards the resource are for https alone.
+  const full = directory.load(complete, { flags: { upstream: 'https://127.0.0.1:9200' } }).config
   expect(full.claim.maxTokenJump).toBe(1_000_000n)
-  expect(full.upstream.tls.ca).toContain('BEGIN CERTIFICATE')
+  expect(full.tls?.clientCa).toContain('BEGIN CERTIFICATE')
+  expect(full.clients).toEqual([
+    { san: { kind: 'URI', value: 'spiffe://prod.example/ns/pay/sa/settler' }, tasks: ['settlement-'] },
+  ])
+  expect(full.upstream.auth).toEqual({ header: 'authorization', value: 'Bearer x' })
+  expect(full.upstream.tls).toMatchObject({
+    ca: expect.stringContaining('BEGIN CERTIFICATE'),
+    cert: expect.stringContaining('BEGIN CERTIFICATE'),
+    serverName: 'ledger.example',
+  })
+  expect(full.limits.bodySizeBytes).toBe(100 * 1024 ** 2)
 })
 
 test('without its routes the example is what one gets from --upstream alone', () => {
-  const file = path.join(directory, 'no-routes.yaml')
-  fs.writeFileSync(file, text.slice(0, text.indexOf('\nroutes:')))
-  const { config } = loadConfig({ file, env: {}, flags: { data: directory } })
-  const flags = { upstream: config.upstream.origin, data: directory }
+  const noRoutes = text.slice(0, text.indexOf('\nroutes:'))
+  const { config } = directory.load(noRoutes, { flags: { data: directory.path } })
+  const flags = { upstream: config.upstream.origin, data: directory.path }
   expect(config).toEqual(loadConfig({ env: {}, flags }).config)
 })
 
@@ -110,6 +127,10 @@ test('outside routes, every value shown is the default, unless there is none', (
   const differing = values
     .filter(([, { schema, value }]) => String(schema.default) !== String(value))
     .map(([key]) => key)
-  expect(differing).toEqual(['upstream.url', 'upstream.tls.ca', 'claim.maxTokenJump'])
-  expect(values.length).toBeGreaterThan(30)
+  const [unset, set] = [true, false].map((isUnset) =>
+    differing.filter((key) => isUnset === !shownKeysAsIs.has(key)),
+  )
+  expect(set).toEqual(['upstream.url'])
+  expect(unset).toContain('claim.maxTokenJump')
+  expect(values.length).toBeGreaterThan(45)
 })

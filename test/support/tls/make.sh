@@ -61,3 +61,7 @@ leaf client-dns clients-ca clientAuth DNS:settler.pay.example
 leaf client-two-uris clients-ca clientAuth "URI:spiffe://prod.example/ns/pay/sa/auditor,$settler"
 leaf client-mixed clients-ca clientAuth email:settler@pay.example,IP:10.1.2.3,IP:2001:db8::1
 leaf client-foreign foreign-ca clientAuth "$settler"
+
+openssl req -config ca.cnf -new -newkey rsa:512 -nodes -keyout weak-key.pem -subj /CN=weak -out weak.csr 2>/dev/null
+openssl ca -config ca.cnf -batch -notext -selfsign -keyfile weak-key.pem -in weak.csr -out weak.pem 2>/dev/null
+cp weak.pem weak-key.pem "$here/"
