@@ -14,6 +14,9 @@ import { markChange, markOf, TIMED_OUT, writeRecord } from './store-changes.ts'
 import { seededRandom } from './store-random.ts'
 
 const TASKS = Array.from({ length: 12 }, (_, i) => `task-${i}`)
+/** Then it waits for its end: a test that is slow to come must not find more than it can look through. */
+const MAX_WRITES = 20_000
+
 /** Records under way at once: enough for checkpoints to fall into the short life of the process. */
 const LANES = 128
 
@@ -38,8 +41,8 @@ for (const task of TASKS) highest.set(task, (await markOf(store, task)).token)
 let writes = 0
 
 /** Raises a mark and announces a write in one commit, and ends the write in another, or not. */
-async function lane(): Promise<never> {
-  for (;;) {
+async function lane(): Promise<void> {
+  while (writes < MAX_WRITES) {
     const task = TASKS[Math.floor(random() * TASKS.length)] as string
     const token = (highest.get(task) as Token) + 1n
     highest.set(task, token)
