@@ -55,6 +55,20 @@ export const REFUSALS = {
     retry: 'never',
     proxyError: 'http_request_denied',
   },
+  'task-not-allowed': {
+    status: 403,
+    title: "The client's certificate does not allow this task",
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_denied',
+  },
+  'unsupported-upgrade': {
+    status: 403,
+    title: 'The upgrade is not allowed here',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_upgrade_failed',
+  },
   'not-found': {
     status: 404,
     title: 'No such resource of the sidecar',
@@ -89,6 +103,13 @@ export const REFUSALS = {
     sent: 'no',
     retry: 'never',
     proxyError: 'http_request_denied',
+  },
+  'body-too-large': {
+    status: 413,
+    title: 'The request body is too large',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
   },
   'unsupported-expectation': {
     status: 417,
@@ -187,6 +208,13 @@ export const REFUSALS = {
     sent: 'no',
     retry: 'after',
     proxyError: 'proxy_internal_error',
+  },
+  overloaded: {
+    status: 503,
+    title: 'A limit of the sidecar is reached',
+    sent: 'no',
+    retry: 'after',
+    proxyError: 'connection_limit_reached',
   },
 } as const satisfies Record<string, RefusalKind>
 

@@ -12,10 +12,12 @@ export interface WriteRule {
   readonly holds: boolean
   /** Whether an intent is durable before the write is sent. */
   readonly intent: boolean
+  /** Whether it stands open for more writes after its answer, as an upgraded connection does: a freeze cuts it off. */
+  readonly standing: boolean
 }
 
 /** The rule of what sends nothing. */
-export const NO_WRITE: WriteRule = { handover: 'drain', holds: false, intent: false }
+export const NO_WRITE: WriteRule = { handover: 'drain', holds: false, intent: false, standing: false }
 
 /** How a write ended. */
 export type Ending =

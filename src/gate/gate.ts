@@ -315,7 +315,12 @@ export class Gate {
   /** After a commit or an ending: takes the handover to the mark's token as far as it will go. */
   #advanceHandover(task: TaskState, record: TaskRecord): void {
     const { mark, frozen } = record
-    if (frozen) task.revokeBelow(mark.token + 1n, refuse.taskFrozen)
+    if (frozen) {
+      task.revokeBelow(mark.token + 1n, refuse.taskFrozen)
+      for (const permit of task.inFlight.all) {
+        if (permit.admission.rule.standing) permit.interrupt(refuse.taskFrozen(permit.claim))
+      }
+    }
     if (mark.complete) {
       if (task.handoverSince !== undefined) {
         this.#options.observer.handedOver(this.#clock.now() - task.handoverSince)

@@ -23,7 +23,7 @@ export function observe(gate: Gate, claim: Claim, verdict: (refusal: Refusal | u
   return permit as ObservedPermit & Permit
 }
 
-/** A permit for a write without a usable claim, on a route that only observes. */
+/** A permit for what needs no claim, or has no usable one on a route that only observes. */
 export function unclaimed(): Permit {
   return new ObservedPermit({ task: '', token: 0n }) as ObservedPermit & Permit
 }

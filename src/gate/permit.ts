@@ -100,7 +100,7 @@ export class HeldPermit {
 declare const fromGate: unique symbol
 
 /**
- * The only value that opens `proxy/fenced-write.ts`. The brand keeps other code from making one: the gate
+ * The only value that opens `proxy/sending.ts`. The brand keeps other code from making one: the gate
  * alone casts to it.
  */
 export type Permit = Pick<HeldPermit, 'claim' | 'begin' | 'begun' | 'onInterrupt' | 'release'> & {

@@ -14,6 +14,8 @@ export type UnknownReason =
   | 'client-left'
   /** A handover cut the connection. */
   | 'superseded'
+  /** An operator froze the task, which cut its upgraded connection. */
+  | 'frozen'
   /** A hop behind gave an answer that doesn't tell (`unknownStatuses`). */
   | 'status'
   /** The sidecar stopped while the write was open. */

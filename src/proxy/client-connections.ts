@@ -9,11 +9,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
+import type { Limits } from '../config/config.ts'
+import type { Refusal } from '../errors.ts'
 import { answerClientError, answerOnSocket, NO_TUNNEL } from './client-errors.ts'
 import { isWhole, lingerThenDestroy } from './linger.ts'
 
 /** Requests that one connection may have waiting; more than anybody sends ahead in earnest. */
 const MAX_WAITING = 256
+
+/** Connections over the limit that are answered at a time; others are cut. */
+const MAX_TURNED_AWAY = 64
+
+/** What has no route has no fields of its own, and no mark to hide. */
+const RENDERING = { revealHighest: false, headers: {} }
+
+const TOO_MANY_CONNECTIONS: Refusal = {
+  code: 'overloaded',
+  retryAfterSeconds: 1,
+  detail:
+    'limits.connections is reached. Nothing was sent. Repeat the request later, over a connection that is kept.',
+}
 
 /** A request whose answer has not ended. */
 interface Owed {
@@ -28,11 +43,32 @@ export class ClientConnections {
   /** Connections that close once the answers they owe have ended. */
   readonly #condemned = new WeakSet<Socket>()
   readonly #log: Logger
-  readonly #revealHighest: boolean
+  readonly #limits: Limits
+  #admitted = 0
+  #turnedAway = 0
 
-  constructor(log: Logger, revealHighest: boolean) {
+  constructor(log: Logger, limits: Limits) {
     this.#log = log
-    this.#revealHighest = revealHighest
+    this.#limits = limits
+  }
+
+  /**
+   * Whether a new connection is within the limit. One that isn't is told so, if it speaks plain HTTP (a handshake
+   * is what the limit saves), and ends.
+   */
+  admit(socket: Socket, plain: boolean): boolean {
+    const full = this.#admitted >= this.#limits.connections
+    if (!full) {
+      this.#admitted++
+      socket.once('close', () => this.#admitted--)
+    } else if (plain && this.#turnedAway < MAX_TURNED_AWAY) {
+      this.#turnedAway++
+      socket.once('close', () => this.#turnedAway--).on('error', ignore)
+      answerOnSocket(TOO_MANY_CONNECTIONS, socket, RENDERING)
+    } else {
+      socket.destroy()
+    }
+    return !full
   }
 
   /** Connections that wait for an answer. */
@@ -49,6 +85,7 @@ export class ClientConnections {
     const owed = this.#owed.get(socket) ?? []
     this.#owed.set(socket, owed)
     owed.push({ req, res, start })
+    res.once('prefinish', () => this.#expectReading(socket, res))
     res.once('close', () => this.#ended(socket, res))
     if (owed.length === 1) start()
     else if (owed.length > MAX_WAITING) socket.destroy()
@@ -59,7 +96,7 @@ export class ClientConnections {
     const owed = this.#owed.get(socket) ?? []
     const last = owed.at(-1)
     if (last === undefined) {
-      const refusal = answerClientError(error, socket, this.#rendering)
+      const refusal = answerClientError(error, socket, RENDERING)
       if (refusal) this.#log.info({ code: refusal.code, client: socket.remoteAddress }, 'request refused')
     } else if (last.req.complete) {
       this.#condemned.add(socket)
@@ -75,11 +112,18 @@ export class ClientConnections {
   /** A client asks for a tunnel: it is told no, after the answers that it is owed. */
   tunnel(socket: Socket): void {
     if (this.#owed.has(socket)) this.#condemned.add(socket)
-    else answerOnSocket(NO_TUNNEL, socket, this.#rendering)
+    else answerOnSocket(NO_TUNNEL, socket, RENDERING)
   }
 
-  get #rendering() {
-    return { revealHighest: this.#revealHighest, headers: {} }
+  /** Nothing of the request, owed or waiting, has arrived yet on this connection. */
+  isIdle(socket: Socket): boolean {
+    return !this.#owed.has(socket)
+  }
+
+  /** The answer is written; a client that doesn't read it must not keep its connection for ever. */
+  #expectReading(socket: Socket, res: ServerResponse): void {
+    const timer = setTimeout(() => socket.destroy(), this.#limits.idleTimeoutMs)
+    res.once('close', () => clearTimeout(timer))
   }
 
   #ended(socket: Socket, res: ServerResponse): void {

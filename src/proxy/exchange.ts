@@ -1,6 +1,6 @@
 /** One request and its answer, as logs and metrics see it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Route } from '../config/config.ts'
+import type { Config, Route } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import type { Ending } from '../gate/admission.ts'
 import type { Permit } from '../gate/permit.ts'
@@ -17,6 +17,9 @@ export class Exchange {
   readonly method: string
   /** Undefined until one is found. */
   route: Route | undefined
+  /** Whether it needs a permit; what doesn't is no decision, and has no outcome that anybody counts. */
+  fenced = false
+  readonly #config: Config
   readonly #parts: DataPortParts
   readonly #rejectionLog: RejectionLog
   readonly #requestId: string
@@ -28,12 +31,14 @@ export class Exchange {
     req: IncomingMessage,
     res: ServerResponse,
     method: string,
+    config: Config,
     parts: DataPortParts,
     rejectionLog: RejectionLog,
   ) {
     this.req = req
     this.res = res
     this.method = method
+    this.#config = config
     this.#parts = parts
     this.#rejectionLog = rejectionLog
     this.#requestId = `${process.pid.toString(36)}-${(++lastRequest).toString(36)}`
@@ -44,7 +49,7 @@ export class Exchange {
   /** The write's first byte is about to leave. */
   sent(): void {
     this.#sentAt = this.#parts.clock.now()
-    if (this.route?.mode !== 'observe') this.#decide('forwarded')
+    if (this.fenced && this.route?.mode !== 'observe') this.#decide('forwarded')
   }
 
   /** Answers the client with a refusal. */
@@ -53,7 +58,7 @@ export class Exchange {
     const stale = refusal.code === 'stale-token'
     this.#rejectionLog.note(stale ? 'stale write rejected' : 'request refused', refusal, this.#client)
     const headers = this.route?.refusalHeaders ?? {}
-    reject(this.req, this.res, refusal, { revealHighest: this.#parts.config.revealHighest, headers })
+    reject(this.req, this.res, refusal, { revealHighest: this.#config.revealHighest, headers })
   }
 
   /** Under observe: what enforcing would have said. */
@@ -64,6 +69,7 @@ export class Exchange {
 
   /** The write has ended and its permit is released. */
   ended(permit: Permit, ending: Ending, refusal: Refusal | undefined): void {
+    if (!this.fenced) return
     const { metrics, clock, log } = this.#parts
     const upstreamMs = this.#sentAt === undefined ? undefined : clock.now() - this.#sentAt
     metrics.ended(this.#routeName, ending.outcome, upstreamMs)

@@ -6,7 +6,7 @@
  * kept beside the socket. Later requests of a connection are the parser's alone, because only it knows where
  * they begin; an unknown method there is refused and the connection closes.
  */
-import { METHODS, type Server } from 'node:http'
+import { METHODS } from 'node:http'
 import type { Socket } from 'node:net'
 
 /** Stands in for an unknown method in front of the parser: has a body or not, like any other. */
@@ -25,33 +25,29 @@ export function takeMethod(req: { method?: string | undefined; socket: Socket })
   return unknown
 }
 
-/** Lets the server see a connection only once its first bytes are there, or `timeoutMs` have passed. */
-export function lookAtFirstMethod(server: Server, timeoutMs: number): void {
-  const attach = server.listeners('connection') as ((socket: Socket) => void)[]
-  server.removeAllListeners('connection')
-  server.on('connection', (socket: Socket) => {
-    const pass = () => {
-      clearTimeout(timer)
-      socket.off('readable', look).off('end', leave).off('error', ignore)
-      for (const listener of attach) listener.call(server, socket)
-    }
-    const look = () => {
-      const bytes: Buffer | null = socket.read()
-      if (bytes === null) return
-      socket.off('readable', look)
-      socket.unshift(replaced(bytes, socket))
-      pass()
-    }
-    // A health check that only connects is no request, and no refusal.
-    const leave = () => socket.destroy()
-    // The server's own time-out for a head starts where this one ends.
-    const timer = setTimeout(pass, timeoutMs)
-    socket
-      .on('readable', look)
-      .on('end', leave)
-      .on('error', ignore)
-      .once('close', () => clearTimeout(timer))
-  })
+/** Passes a connection on once its first bytes are there, or `timeoutMs` have passed. */
+export function lookAtFirstMethod(socket: Socket, timeoutMs: number, passOn: () => void): void {
+  const pass = () => {
+    clearTimeout(timer)
+    socket.off('readable', look).off('end', leave).off('error', ignore)
+    passOn()
+  }
+  const look = () => {
+    const bytes: Buffer | null = socket.read()
+    if (bytes === null) return
+    socket.off('readable', look)
+    socket.unshift(replaced(bytes, socket))
+    pass()
+  }
+  // A health check that only connects is no request, and no refusal.
+  const leave = () => socket.destroy()
+  // The server's own time-out for a head starts where this one ends.
+  const timer = setTimeout(pass, timeoutMs)
+  socket
+    .on('readable', look)
+    .on('end', leave)
+    .on('error', ignore)
+    .once('close', () => clearTimeout(timer))
 }
 
 function ignore(): void {}

@@ -68,6 +68,7 @@ export class RequestHeaders {
     // Expect ends here: the sidecar says 100 itself (RFC 9110, section 10.1.1).
     drop.add('expect')
     if (upstream.host === 'rewrite') drop.add('host')
+    if (upstream.auth) drop.add(upstream.auth.header)
     if (!forwardClaim)
       for (const name of [claim.taskHeader, claim.tokenHeader, claim.holderHeader]) drop.add(name)
     this.#drop = drop
@@ -77,13 +78,14 @@ export class RequestHeaders {
   /** The fields to send; `Content-Length` is among them if the client sent it. */
   of(req: IncomingMessage): string[] {
     const headers = endToEnd(req.rawHeaders, this.#drop)
-    const { forwardedHeaders, via } = this.#upstream
+    const { forwardedHeaders, via, auth } = this.#upstream
     if (forwardedHeaders) {
       headers.push('X-Forwarded-For', req.socket.remoteAddress ?? 'unknown')
       headers.push('X-Forwarded-Host', req.headers.host ?? '')
-      headers.push('X-Forwarded-Proto', 'http')
+      headers.push('X-Forwarded-Proto', 'encrypted' in req.socket ? 'https' : 'http')
     }
     if (via) headers.push('Via', `${req.httpVersion} fencegate`)
+    if (auth) headers.push(auth.header, auth.value)
     return headers
   }
 }
@@ -92,6 +94,15 @@ export class RequestHeaders {
 export function hasBody(req: IncomingMessage): boolean {
   const length = req.headers['content-length']
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0)
+}
+
+/** The values of every field of this name, which is given in lower case. */
+export function valuesOf(raw: RawHeaders, name: string): string[] {
+  const values: string[] = []
+  for (let i = 0; i < raw.length; i += 2) {
+    if ((raw[i] as string).toLowerCase() === name) values.push(raw[i + 1] as string)
+  }
+  return values
 }
 
 /** Header fields as undici hands them over: bytes, which are Latin-1 on the wire. */

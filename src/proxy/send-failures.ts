@@ -2,12 +2,13 @@
 import type { Refusal } from '../errors.ts'
 import type { UnknownReason } from '../journal/records.ts'
 import type { Claim } from '../token.ts'
-import { SilenceError, TrailerError } from './upload.ts'
+import { SilenceError, TooLargeError, TrailerError } from './upload.ts'
 import { connectFailure } from './upstream.ts'
 
 /** Why a write was not sent: its own client, or the resource. */
 export function notSent(claim: Partial<Claim>, error: Error, origin: string): Refusal {
   if (error instanceof TrailerError) return { ...claim, ...NO_TRAILERS }
+  if (error instanceof TooLargeError) return { ...claim, ...BODY_TOO_LARGE }
   if (error instanceof SilenceError) {
     return {
       ...claim,
@@ -22,6 +23,11 @@ export const NO_TRAILERS: Refusal = {
   code: 'unsupported-trailer',
   detail:
     'Request trailers cannot be forwarded, and are not dropped in silence. Nothing was sent. Leave them off.',
+}
+
+export const BODY_TOO_LARGE: Refusal = {
+  code: 'body-too-large',
+  detail: 'The body is larger than limits.bodySize. Nothing was sent. Send less at once, or raise the limit.',
 }
 
 function upstreamUnreachable(claim: Partial<Claim>, error: Error, origin: string): Refusal {
@@ -52,12 +58,7 @@ export function outcomeUnknown(claim: Partial<Claim>, error: Error & { code?: st
 
 function why(error: Error, code: string, timeout: boolean): string {
   if (timeout) return 'The write was sent, and no whole answer came in time.'
-  if (error instanceof TrailerError || error instanceof SilenceError)
+  if (error instanceof TrailerError || error instanceof SilenceError || error instanceof TooLargeError)
     return `The write was cut off: ${error.message}.`
   return `The write was sent, and the connection ended before a whole answer came (${code}).`
-}
-
-/** Whether the request failed before anything of it was sent, for its client's own reasons. */
-export function endedBeforeItBegan(error: Error): boolean {
-  return (error instanceof TrailerError || error instanceof SilenceError) && error.bytes === 0
 }

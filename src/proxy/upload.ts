@@ -7,6 +7,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { Pace, type PaceFault, type PaceLimits } from './pace.ts'
 
 /** The client's own fault, within its body. */
 class BodyError extends Error {
@@ -24,15 +25,26 @@ export class TrailerError extends BodyError {
   override readonly name = 'TrailerError'
 }
 
-/** The client is there, and says nothing. */
+/** The client is there, and says nothing, or too little for what it holds. */
 export class SilenceError extends BodyError {
   override readonly name = 'SilenceError'
+}
+
+/** The body is longer than `limits.bodySize`, which a chunked one does not tell before it is there. */
+export class TooLargeError extends BodyError {
+  override readonly name = 'TooLargeError'
+}
+
+export interface UploadLimits extends PaceLimits {
+  /** Bytes of a body, at most. */
+  readonly bodySize: number
 }
 
 export class Upload extends EventEmitter {
   readonly #req: IncomingMessage
   readonly #beforeFirstByte: () => boolean
-  readonly #silence: NodeJS.Timeout
+  readonly #limits: UploadLimits
+  readonly #pace: Pace
   #attached = false
   #started = false
   destroyed = false
@@ -44,12 +56,22 @@ export class Upload extends EventEmitter {
   /** Whether undici was given the whole body. */
   ended = false
 
-  /** @param silenceMs how long the client may send nothing before the upload fails. */
-  constructor(req: IncomingMessage, silenceMs: number, beforeFirstByte: () => boolean) {
+  /** @param contended whether other requests wait for a connection to the resource. */
+  constructor(
+    req: IncomingMessage,
+    limits: UploadLimits,
+    contended: () => boolean,
+    beforeFirstByte: () => boolean,
+  ) {
     super()
     this.#req = req
+    this.#limits = limits
     this.#beforeFirstByte = beforeFirstByte
-    this.#silence = setTimeout(() => this.#onSilence(), silenceMs)
+    this.#pace = new Pace(
+      limits,
+      () => this.#attached && contended(),
+      (fault) => this.#fail(new SilenceError(SILENCE[fault], this.bytes)),
+    )
   }
 
   /**
@@ -66,6 +88,8 @@ export class Upload extends EventEmitter {
     this.#stopWaiting = stop
     const begun = () => {
       stop()
+      // It is the resource's connection that is waited for next.
+      this.#pace.hold()
       ready()
     }
     const failed = (error: Error = new Error('the client left before its body began')) => {
@@ -85,17 +109,18 @@ export class Upload extends EventEmitter {
     if (this.destroyed) return this
     if (!this.#attached) {
       this.#attached = true
-      this.#silence.refresh()
       this.#req.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onError)
       this.#req.on('close', this.#onClose)
       // An empty body has ended by the time that there is somebody to send it.
       if (this.#req.readableEnded) process.nextTick(this.#onEnd)
     }
+    this.#pace.resume()
     this.#req.resume()
     return this
   }
 
   pause(): this {
+    this.#pace.hold()
     this.#req.pause()
     return this
   }
@@ -104,7 +129,7 @@ export class Upload extends EventEmitter {
   destroy(): this {
     if (this.destroyed) return this
     this.destroyed = true
-    clearTimeout(this.#silence)
+    this.#pace.stop()
     this.#stopWaiting?.()
     this.#req.off('data', this.#onData).off('end', this.#onEnd).off('error', this.#onError)
     this.#req.off('close', this.#onClose)
@@ -118,17 +143,12 @@ export class Upload extends EventEmitter {
     return this.#beforeFirstByte()
   }
 
-  /** Only a client that is listened to can be silent: not one that waits for the resource to go on. */
-  #onSilence(): void {
-    const begun = this.#failed === undefined
-    // It begins anew with the connection to the resource.
-    if (begun && !this.#attached) return
-    if (begun && this.#req.isPaused()) this.#silence.refresh()
-    else this.#fail(new SilenceError('the client stopped sending its body', this.bytes))
-  }
-
   readonly #onData = (chunk: Buffer) => {
-    this.#silence.refresh()
+    this.#pace.moved(chunk.length)
+    if (this.bytes + chunk.length > this.#limits.bodySize) {
+      this.#fail(new TooLargeError('the body is larger than limits.bodySize', this.bytes))
+      return
+    }
     if (!this.#start()) return
     this.bytes += chunk.length
     this.emit('data', chunk)
@@ -138,7 +158,7 @@ export class Upload extends EventEmitter {
     if (this.#req.rawTrailers.length > 0) {
       this.#fail(new TrailerError('the request carries trailers, which cannot be forwarded', this.bytes))
     } else if (this.#start()) {
-      clearTimeout(this.#silence)
+      this.#pace.stop()
       this.ended = true
       this.emit('end')
     }
@@ -154,4 +174,9 @@ export class Upload extends EventEmitter {
     if (this.#failed) this.#failed(error)
     else if (!this.destroyed) this.emit('error', error)
   }
+}
+
+const SILENCE: Record<PaceFault, string> = {
+  silent: 'the client stopped sending its body',
+  slow: 'the client sent its body slower than limits.bodyRate, while other requests waited for its connection',
 }

@@ -25,7 +25,9 @@ export class UpstreamPool {
     this.config = config
     const { protocol, hostname } = new URL(config.origin)
     // A preserved Host must not choose the certificate's name.
-    this.#servername = protocol === 'https:' && isIP(unbracketed(hostname)) === 0 ? hostname : undefined
+    const { serverName, ca, cert, key } = config.tls
+    this.#servername =
+      serverName ?? (protocol === 'https:' && isIP(unbracketed(hostname)) === 0 ? hostname : undefined)
     this.#pool = new Pool(config.origin, {
       connections: config.connections,
       pipelining: 1,
@@ -33,7 +35,8 @@ export class UpstreamPool {
       connect: {
         timeout: config.connectTimeoutMs,
         rejectUnauthorized: true,
-        ...(config.tls.ca === undefined ? {} : { ca: config.tls.ca }),
+        ...(ca !== undefined && { ca }),
+        ...(cert !== undefined && key !== undefined && { cert, key }),
       },
       headersTimeout: config.headersTimeoutMs,
       bodyTimeout: config.bodyTimeoutMs,
@@ -53,7 +56,7 @@ export class UpstreamPool {
     return { origin: this.config.origin, state: this.#state }
   }
 
-  /** Sends one request, once. Who may call it for a fenced write is `fenced-write.ts`'s business. */
+  /** Sends one request, once. Only `sending.ts` calls it, with a permit. */
   dispatch(options: Omit<Dispatcher.DispatchOptions, 'origin'>, handler: Dispatcher.DispatchHandler): void {
     this.#pool.dispatch(
       // `idempotent: false`: never beside another request on one connection.
@@ -66,11 +69,14 @@ export class UpstreamPool {
     )
   }
 
-  request(options: Dispatcher.RequestOptions): Promise<Dispatcher.ResponseData> {
-    return this.#pool.request({
-      ...options,
-      ...(this.#servername && { servername: this.#servername }),
-    } as Dispatcher.RequestOptions)
+  /** Whether requests wait because every connection is in use. */
+  get contended(): boolean {
+    return this.#pool.stats.queued > 0
+  }
+
+  /** Ends once every request has ended; takes none from now on. */
+  close(): Promise<void> {
+    return this.#pool.close()
   }
 
   /** Cuts what is still open. */
@@ -83,9 +89,10 @@ function unbracketed(hostname: string): string {
   return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
 }
 
-/** One pool for each distinct upstream of the routes. */
+/** One pool for each distinct upstream of the routes; a pool that no configuration names any more is let go of. */
 export class Upstreams {
   readonly #pools = new Map<string, UpstreamPool>()
+  readonly #retired = new Set<UpstreamPool>()
 
   of(upstream: Upstream): UpstreamPool {
     const key = JSON.stringify(upstream)
@@ -97,12 +104,23 @@ export class Upstreams {
     return pool
   }
 
+  /** Lets go of every pool but these, once what runs on it has ended. */
+  keep(wanted: ReadonlySet<UpstreamPool>): void {
+    for (const [key, pool] of this.#pools) {
+      if (wanted.has(pool)) continue
+      this.#pools.delete(key)
+      this.#retired.add(pool)
+      void pool.close().then(() => this.#retired.delete(pool))
+    }
+  }
+
   get states(): UpstreamState[] {
     return [...this.#pools.values()].map((pool) => pool.state)
   }
 
   async destroy(): Promise<void> {
-    await Promise.all([...this.#pools.values()].map((pool) => pool.destroy()))
+    const pools = [...this.#pools.values(), ...this.#retired]
+    await Promise.all(pools.map((pool) => pool.destroy()))
   }
 }
 

@@ -9,6 +9,8 @@ export interface RequestHead {
   readonly target: string
   /** Names and values in turn, as received: case, order and duplicates. */
   readonly rawHeaders: readonly string[]
+  /** The protocols that it offers to change the connection to; none where left out. */
+  readonly upgrades?: readonly string[]
 }
 
 export interface RouteMatched {

@@ -38,7 +38,7 @@ export class Router {
     this.#readsPaths = routes.some((route) => route.match.path !== undefined)
   }
 
-  match({ method, target, rawHeaders }: RequestHead): RouteResult {
+  match({ method, target, rawHeaders, upgrades = [] }: RequestHead): RouteResult {
     if (!isOriginForm(target)) return { refusal: NOT_ORIGIN_FORM }
     const path = pathOf(target)
     const others = otherMethods(method, rawHeaders)
@@ -47,7 +47,9 @@ export class Router {
       const refusal = this.#ambiguity(found, method, others, path)
       if (refusal) return { refusal }
     }
-    return found.result(isRead(method) && others.every((other) => isRead(other.method)), path)
+    // Whatever it began as, a connection that changes to another protocol can carry writes.
+    const reads = upgrades.length === 0 && isRead(method) && others.every((other) => isRead(other.method))
+    return found.result(reads, path)
   }
 
   #find(method: string, path: string): RouteMatcher {

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { claim, refusal, scene } from '../support/scene.ts'
 import type { HeaderPair } from '../support/wire.ts'
 
-const { upstream, send, metric } = await scene()
+const { upstream, send, metric } = await scene({ limits: { headerCount: 10_000 } })
 const TASK: HeaderPair = ['Fencing-Task', 'K']
 const token = (value: string): HeaderPair => ['Fencing-Token', value]
 

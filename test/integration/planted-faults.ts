@@ -62,16 +62,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'permit released when the client leaves',
-    file: 'proxy/fenced-write.ts',
+    file: 'proxy/sending.ts',
     find: '    // Read on, to learn the outcome; but not for ever, if the answer never ends.\n',
     plant: "    this.#end({ outcome: 'answered' }, undefined)\n",
     tests: ['http/vanishing-clients.test.ts', 'http/handover-drain.test.ts'],
   },
   {
     name: 'permit released when the answer begins, not when it and the body have ended',
-    file: 'proxy/fenced-write.ts',
-    find: "    res.on('drain', this.#onClientDrain)\n",
-    plant: "    res.on('drain', this.#onClientDrain)\n    this.#answered()\n",
+    file: 'proxy/sending.ts',
+    find: '    this.#relay.start(controller, status, reason)\n',
+    plant: '    this.#relay.start(controller, status, reason)\n    this.#answered()\n',
     tests: ['http/backpressure.test.ts', 'http/handover-drain.test.ts'],
   },
   {
@@ -84,10 +84,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'retry on reset',
-    file: 'proxy/fenced-write.ts',
+    file: 'proxy/sending.ts',
     find: '    else this.#fail(error)\n  }\n',
     plant:
-      '    else if (!this.#again && !this.#stopped) {\n      this.#again = true\n      const { req, method, upstream, headers } = this.#write\n      const body = Buffer.alloc(this.#upload?.bytes ?? 0)\n      upstream.dispatch({ path: req.url as string, method, headers, body }, this)\n    } else this.#fail(error)\n  }\n  #again = false\n',
+      '    else if (!this.#again && !this.#stopped) {\n      this.#again = true\n      const { req, method, upstream, headers } = this.#outgoing\n      const body = Buffer.alloc(this.#upload?.bytes ?? 0)\n      upstream.dispatch({ path: req.url as string, method, headers, body }, this)\n    } else this.#fail(error)\n  }\n  #again = false\n',
     tests: ['http/one-send.test.ts'],
   },
   {

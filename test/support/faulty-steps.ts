@@ -18,10 +18,10 @@ export interface WorldOptions extends Limits {
 /** What routes can say; `hold` implies intents, and never goes with `abort`. */
 export const RULES: readonly WriteRule[] = [
   NO_WRITE,
-  { handover: 'drain', holds: false, intent: true },
-  { handover: 'drain', holds: true, intent: true },
-  { handover: 'abort', holds: false, intent: false },
-  { handover: 'abort', holds: false, intent: true },
+  { handover: 'drain', holds: false, intent: true, standing: false },
+  { handover: 'drain', holds: true, intent: true, standing: false },
+  { handover: 'abort', holds: false, intent: false, standing: false },
+  { handover: 'abort', holds: false, intent: true, standing: false },
 ]
 
 /** One thing that happens. `pick` chooses among what there is, modulo its number. */

@@ -1,0 +1,60 @@
+/** What Node's parser lets pass and is refused all the same: HTTP/1.1 forbids it, or it couldn't be sent on as it is. */
+import type { IncomingMessage } from 'node:http'
+import type { Limits } from '../config/config.ts'
+import type { Refusal } from '../errors.ts'
+import { BODY_TOO_LARGE, NO_TRAILERS } from './send-failures.ts'
+
+/** What is wrong with the head whatever it asks for (RFC 9112, sections 2.3 and 3.2). The connection must end. */
+export function malformedHead(
+  { httpVersion, rawHeaders }: IncomingMessage,
+  { headerCount }: Limits,
+): Refusal | undefined {
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    return malformed('Only HTTP/1.1 and HTTP/1.0 are spoken here.')
+  }
+  const hosts = rawHeaders.filter(
+    (name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
+  ).length
+  if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    return malformed(`The request has ${hosts} Host headers. Send exactly one.`)
+  }
+  const fields = rawHeaders.length / 2
+  if (fields > headerCount) {
+    return {
+      code: 'head-too-large',
+      detail: `The request has ${fields} header fields, more than limits.headerCount (${headerCount}). Nothing was sent.`,
+    }
+  }
+  return undefined
+}
+
+function malformed(cause: string): Refusal {
+  return { code: 'malformed-request', detail: `${cause} Nothing was sent.` }
+}
+
+/** What would change its meaning on the way (RFC 9110, section 10.1.1; RFC 9112, section 6.1), or is too long. */
+export function unsupportedBody(
+  { headers }: IncomingMessage,
+  { bodySizeBytes }: Limits,
+): Refusal | undefined {
+  const { expect, 'transfer-encoding': coding, 'content-length': length } = headers
+  if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
+    return {
+      code: 'unsupported-expectation',
+      detail: 'Only Expect: 100-continue is supported. Nothing was sent.',
+    }
+  }
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return {
+      code: 'unsupported-coding',
+      detail: 'Only Transfer-Encoding: chunked is supported, once and alone. Nothing was sent.',
+    }
+  }
+  if (bodySizeBytes !== undefined && Number(length) > bodySizeBytes) return BODY_TOO_LARGE
+  return undefined
+}
+
+/** Trailers that come unannounced are found when they are there; then the write has been sent but for its end. */
+export function unsupportedTrailer({ headers }: IncomingMessage): Refusal | undefined {
+  return headers.trailer === undefined ? undefined : NO_TRAILERS
+}
