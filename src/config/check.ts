@@ -43,10 +43,14 @@ function isEmptySection({ data, parentSchema }: ErrorObject): boolean {
   return data === null && typeof (parentSchema as { default?: unknown }).default === 'object'
 }
 
-function wrongKind({ data, parentSchema, keyword }: ErrorObject): string {
+/** Whoever writes a credential where the name of its file belongs must not find it in a log. */
+const SECRET = /\/auth(\/|$)/
+
+function wrongKind({ data, parentSchema, keyword, instancePath }: ErrorObject): string {
   const description = (parentSchema as { description: string }).description
   if (data === null) return `is empty: write ${description}, or remove the key`
-  const value = keyword === 'minItems' || keyword === 'uniqueItems' ? 'the list' : shown(data)
+  const isList = keyword === 'minItems' || keyword === 'uniqueItems'
+  const value = isList ? 'the list' : SECRET.test(instancePath) ? 'what it holds' : shown(data)
   return `${value} does not fit: write ${description}`
 }
 

@@ -40,6 +40,9 @@ export class ConfigFiles {
 
   /** The text of a file. `what` completes "name ... that this user may read". */
   read(file: string, what: string): string {
+    if (file.includes('-----BEGIN')) {
+      throw new ValueFault(`holds PEM text: write that into a file, and name ${what} that holds it`)
+    }
     const full = this.pathOf(file)
     // The first look counts: what was read by then may already be old.
     if (!this.#stamps.has(full)) this.#stamps.set(full, look(full))
@@ -48,6 +51,7 @@ export class ConfigFiles {
     } catch (error) {
       throw new ValueFault(
         `cannot be read: ${(error as Error).message}; name ${what} that this user may read`,
+        { cause: error },
       )
     }
   }

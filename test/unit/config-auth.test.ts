@@ -61,14 +61,14 @@ test.each([
 test.each<readonly [string, string, string]>([
   [upstream('auth: {}'), 'upstream.auth.file: is missing', 'name the file'],
   [upstream('auth:'), 'upstream.auth: is empty', 'or remove the key'],
-  [upstream('auth: Bearer'), 'upstream.auth: "Bearer" does not fit', 'a mapping of keys'],
+  [upstream('auth: Bearer'), 'upstream.auth: what it holds does not fit', 'a mapping of keys'],
   [
     upstream('auth: { file: credential, value: x }'),
     'upstream.auth.value: is not a key here',
     'header, file',
   ],
-  [upstream('auth: { file: none }'), 'upstream.auth.file: cannot be read: ENOENT', 'this user may read'],
-  [upstream('auth: { file: . }'), 'upstream.auth.file: cannot be read: EISDIR', ''],
+  [upstream('auth: { file: none }'), 'upstream.auth.file: cannot be read (ENOENT)', 'this user may read'],
+  [upstream('auth: { file: . }'), 'upstream.auth.file: cannot be read (EISDIR)', ''],
   [upstream('auth: { header: "a b", file: credential }'), 'upstream.auth.header: "a b" is not the name', ''],
   ...['Host', 'connection', 'Content-Length', 'transfer-encoding', 'te', 'upgrade', 'expect', 'via'].map(
     (name) =>
@@ -93,6 +93,20 @@ test.each<readonly [string, string, string]>([
     '',
   ],
 ])('%s', (yaml, start, part) => directory.expectFault(yaml, start, part))
+
+test.each([
+  'auth: Bearer s3cr3t',
+  'auth: [s3cr3t]',
+  'auth: { file: Bearer s3cr3t }',
+  'auth: { file: "s3cr3t\\n" }',
+  'auth: { file: [s3cr3t] }',
+  'auth: { file: 53 }',
+  'auth: { key: s3cr3t }',
+])('a credential that stands in the file itself is not repeated: %s', (keys) => {
+  const faults = directory.faultsOf(upstream(keys))
+  expect(faults[0]).toContain('upstream.auth')
+  expect(faults.join()).not.toMatch(/s3cr3t|53/)
+})
 
 test('both faults of a route’s auth are told', () => {
   const faults = directory.faultsOf('routes: [{ name: r, upstream: { auth: { header: te } } }]')

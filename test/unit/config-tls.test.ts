@@ -169,6 +169,15 @@ test('certificates that are not valid now are a warning, each once', () => {
   )
 })
 
+test('a key that stands in the file itself is not repeated', () => {
+  const key = JSON.stringify(directory.read('server-1-key.pem'))
+  const [fault = ''] = directory.faultsOf(`tls: { cert: server-1.pem, key: ${key} }`)
+  expect(fault).toContain(
+    'tls.key: holds PEM text: write that into a file, and name a PEM file that holds it',
+  )
+  expect(fault).not.toContain(directory.read('server-1-key.pem').slice(30, 40))
+})
+
 test('what keys hold is never told', () => {
   const secrets = ['c2VjcmV0', 'secret']
   for (const [change] of FILES) {
