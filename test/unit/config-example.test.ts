@@ -9,8 +9,9 @@ import { ConfigDirectory } from '../support/config-file.ts'
 
 const EXAMPLE = path.join(import.meta.dirname, '../../config/fencegate.example.yaml')
 const text = fs.readFileSync(EXAMPLE, 'utf8')
-/** With the keys that have no default set as well: they stand behind a bare "#". */
-const complete = text.replace(/^( *)#(?=\S)/gm, '$1')
+/** With the keys that have no default set as well: they stand behind a bare "#", and what is in them as far in. */
+const start = text.indexOf('\nlisten:')
+const complete = text.slice(0, start) + text.slice(start).replace(/^( *)#(?=\S| {2})/gm, '$1')
 
 /** What the example's files are, among those of `test/support/tls`. */
 const FILES = {
