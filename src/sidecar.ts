@@ -116,6 +116,7 @@ export async function startSidecar(
     storeTimeoutMs: config.store.timeoutMs,
     cachedTasks: config.store.cachedTasks,
     maxTokenJump: config.claim.maxTokenJump,
+    limits: config.limits,
     observer: metrics,
   })
   const openGate = gate

@@ -13,6 +13,7 @@ import { Admission, type Ending } from './admission.ts'
 import { decide } from './decision.ts'
 import { Endings } from './endings.ts'
 import { AllInFlight } from './in-flight.ts'
+import { overOpenWrites, overWaiters } from './limits.ts'
 import type { GateOptions } from './options.ts'
 import { HeldPermit, type Permit } from './permit.ts'
 import * as refuse from './refusals.ts'
@@ -127,8 +128,10 @@ export class Gate {
   }
 
   async #admitTo(task: TaskState, admission: Admission): Promise<Permit | Refusal> {
-    const { handoverTimeoutMs, storeTimeoutMs, maxTokenJump } = this.#options
+    const { handoverTimeoutMs, storeTimeoutMs, maxTokenJump, limits } = this.#options
     const { claim } = admission
+    const over = overWaiters(task, claim.token, limits)
+    if (over) return refuse.overloaded(claim, over)
     const handoverDeadline = this.#clock.now() + handoverTimeoutMs
     for (;;) {
       // Invariant 1: nothing is decided against a state that is being loaded or replaced.
@@ -184,6 +187,8 @@ export class Gate {
   }
 
   async #permit(task: TaskState, admission: Admission): Promise<Permit | Refusal> {
+    const over = admission.permit ? undefined : overOpenWrites(task, this.inFlight, this.#options.limits)
+    if (over) return refuse.overloaded(admission.claim, over)
     const permit = admission.permit ?? this.#reserve(task, admission)
     if (admission.rule.intent && !admission.intended) {
       // Late or failed, the intent is taken back by the release.
@@ -235,12 +240,13 @@ export class Gate {
 
   #raise(task: TaskState, record: TaskRecord, admission: Admission): void {
     const { token, holder } = admission.claim
+    const { limits } = this.#options
     const submitted = this.#clock.now()
     const mark = { token, complete: this.#noneBelow(task, token), recorded: true, holder }
     const changes: Change[] = [markChange(task.name, mark)]
     // With nothing to wait for, the first write's intent needs no commit of its own.
-    const intend = admission.rule.intent && mark.complete && record.held.length === 0 && !admission.intended
-    if (intend) {
+    const ready = mark.complete && record.held.length === 0 && !overOpenWrites(task, this.inFlight, limits)
+    if (admission.rule.intent && ready && !admission.intended) {
       changes.push({ kind: 'intent', write: admission.record })
       // If the commit fails or is late, its request is refused, and the release takes the intent back.
       admission.intended = true

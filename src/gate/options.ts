@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts'
 import type { MarkStore } from '../store/mark-store.ts'
 import type { Token } from '../token.ts'
+import type { GateLimits } from './limits.ts'
 
 export interface GateOptions {
   readonly store: MarkStore
@@ -17,6 +18,7 @@ export interface GateOptions {
   /** States of idle tasks kept in memory, at most. */
   readonly cachedTasks: number
   readonly maxTokenJump: Token | undefined
+  readonly limits: GateLimits
   readonly observer: GateObserver
 }
 

@@ -2,6 +2,7 @@
 import type { Refusal } from '../errors.ts'
 import type { HeldWrite } from '../store/mark-store.ts'
 import type { Claim, Token } from '../token.ts'
+import type { GateLimits } from './limits.ts'
 
 const RETRY_AFTER_SECONDS = 1
 /** Record ids that one refusal lists, at most. */
@@ -100,5 +101,14 @@ export function superseded(claim: Claim, highest: Token): Refusal {
     detail:
       'A holder with a higher token took over and could not wait for this write any longer, so its ' +
       'connection was cut. Whether the resource applied it is unknown. Stop this work: the lease is lost.',
+  }
+}
+
+export function overloaded(claim: Claim, limit: keyof GateLimits): Refusal {
+  return {
+    code: 'overloaded',
+    ...claim,
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    detail: `limits.${limit} is reached. Nothing was sent. Send fewer writes at once, or raise the limit.`,
   }
 }

@@ -71,6 +71,7 @@ function gateOn(store: MarkStore): Gate {
     storeTimeoutMs: 60_000,
     cachedTasks: 100_000,
     maxTokenJump: undefined,
+    limits: { openWrites: 1000, openWritesPerTask: 1000, waitersPerTask: 1000 },
     observer: { raised() {}, handedOver() {} },
   })
 }

@@ -19,14 +19,21 @@ const options: fc.Arbitrary<WorldOptions> = fc.record({
   cachedTasks: fc.constantFrom(1, 2),
   maxTokenJump: fc.constantFrom(undefined, undefined, 2n),
   floor: fc.constantFrom(0n, 0n, 3n),
+  limits: fc.constantFrom(
+    ...[1000, 1000, 2].map((n) => ({ openWrites: n + 1, openWritesPerTask: n, waitersPerTask: n })),
+  ),
   promptSenders: fc.boolean(),
   intentsComplete: fc.boolean(),
 })
 
 const pick = fc.nat(7)
 const above = fc.integer({ min: -1, max: 3 })
-/** Those that hold more often than the others: they go through the longest stories. */
-const rule = fc.oneof(fc.nat(RULES.length - 1), fc.constant(RULES.findIndex(({ holds }) => holds)))
+/** Those that hold or stand more often than the others: they go through the longest stories. */
+const rule = fc.oneof(
+  { weight: 3, arbitrary: fc.nat(RULES.length - 1) },
+  { weight: 2, arbitrary: fc.constant(RULES.findIndex(({ holds }) => holds)) },
+  { weight: 1, arbitrary: fc.constant(RULES.findIndex(({ standing }) => standing)) },
+)
 const holder = fc.constantFrom(undefined, undefined, undefined, 'a', 'b')
 const intentsComplete = fc.boolean()
 
@@ -40,7 +47,17 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       kind: fc.constant('act'),
-      act: fc.constantFrom('freeze', 'thaw', 'thaw', 'thaw to', 'raise', 'resolve', 'resolve', 'resolve'),
+      act: fc.constantFrom(
+        'freeze',
+        'freeze',
+        'thaw',
+        'thaw',
+        'thaw to',
+        'raise',
+        'resolve',
+        'resolve',
+        'resolve',
+      ),
       pick,
       above,
     }),
@@ -126,6 +143,8 @@ test('no interleaving breaks order, overlap or durability, and every request is 
     'resolve',
     'act refused',
     'act failed',
+    'overloaded',
   ]
   expect(corners.filter((corner) => (sightings[corner] ?? 0) < RUNS / 100)).toEqual([])
+  expect(sightings['cut by a freeze'] ?? 0).toBeGreaterThan(0)
 })

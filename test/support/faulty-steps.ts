@@ -22,6 +22,7 @@ export const RULES: readonly WriteRule[] = [
   { handover: 'drain', holds: true, intent: true, standing: false },
   { handover: 'abort', holds: false, intent: false, standing: false },
   { handover: 'abort', holds: false, intent: true, standing: false },
+  { handover: 'abort', holds: false, intent: false, standing: true },
 ]
 
 /** One thing that happens. `pick` chooses among what there is, modulo its number. */

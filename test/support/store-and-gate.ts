@@ -61,6 +61,7 @@ export class GateRig {
       storeTimeoutMs: STORE_TIMEOUT_MS,
       cachedTasks: 10,
       maxTokenJump: undefined,
+      limits: { openWrites: 100, openWritesPerTask: 100, waitersPerTask: 1000 },
       ...options,
       store: this.store,
       clock: this.clock,
