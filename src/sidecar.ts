@@ -14,6 +14,8 @@ import { ControlPort } from './admin/control-port.ts'
 import { monotonicClock } from './clock.ts'
 import type { Address, Config, Route } from './config/config.ts'
 import { describeRoutes } from './config/describe.ts'
+import type { LoadedConfig } from './config/load.ts'
+import { Reloader, type ReloadReport } from './config/reloader.ts'
 import { EXIT, ExitError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
 import { Operator } from './gate/operator.ts'
@@ -26,29 +28,43 @@ import { version } from './version.ts'
 export interface Sidecar {
   readonly data: Address
   readonly admin: Address
+  /** Reads the configuration again, and takes new requests by it if it can. `cause` is for the log. */
+  reload(cause: string): Promise<void>
   /** Stops as SIGTERM does. Resolves to whether no write was cut. */
   stop(): Promise<boolean>
 }
 
-/** Starts the sidecar and stays until a signal stops it; the process then ends. Throws {@link ExitError}. */
-export async function runSidecar(config: Config, warnings: readonly string[]): Promise<number> {
+/**
+ * Starts the sidecar and stays until a signal stops it; the process then ends. SIGHUP has `load` read the
+ * configuration again. Throws {@link ExitError}.
+ */
+export async function runSidecar(loaded: LoadedConfig, load: () => LoadedConfig): Promise<number> {
+  const { config, warnings } = loaded
   const log = pino({ level: config.log.level, base: { version } })
   for (const warning of warnings) log.warn(warning)
-  const sidecar = await startSidecar(config, log, (error) => {
+  let sidecar: Sidecar | undefined
+  let asked = false
+  process.on('SIGHUP', () => {
+    asked = true
+    void sidecar?.reload('SIGHUP')
+  })
+  const started = await startSidecar(loaded, load, log, (error) => {
     log.fatal(error.message)
     process.exit(error.exitCode)
   })
+  sidecar = started
+  if (asked) void sidecar.reload('SIGHUP') // It came during the start.
   log.info(
-    { data: show(sidecar.data), admin: show(sidecar.admin), routes: describeRoutes(config) },
+    { data: show(started.data), admin: show(started.admin), routes: describeRoutes(config) },
     'listening',
   )
-  closeWithGrace({ delay: false, logger: false }, async ({ err, signal }) => {
+  closeWithGrace({ delay: false, logger: false, skip: ['SIGHUP'] }, async ({ err, signal }) => {
     if (err) {
       log.fatal({ err }, 'unexpected error')
       process.exit(err instanceof ExitError ? err.exitCode : EXIT.invariant)
     }
     log.info({ signal }, 'stopping')
-    const clean = await sidecar.stop()
+    const clean = await started.stop()
     log.info({ clean }, 'stopped')
   })
   return new Promise(() => {})
@@ -58,10 +74,12 @@ export async function runSidecar(config: Config, warnings: readonly string[]): P
  * @param onFatal called if the store fails in a way that only an end of the process answers.
  */
 export async function startSidecar(
-  config: Config,
+  loaded: LoadedConfig,
+  load: () => LoadedConfig,
   log: Logger,
   onFatal: (error: ExitError) => void,
 ): Promise<Sidecar> {
+  const { config } = loaded
   const clock = monotonicClock
   let phase: Phase = 'starting'
   let store: MarkStore | undefined
@@ -139,12 +157,24 @@ export async function startSidecar(
     throw error
   }
   phase = 'serving'
+  const reloader = new Reloader({
+    loaded,
+    load,
+    apply: async (next) => {
+      // Before the first write without an intent: a crash right after it must not waive the grace.
+      if (!recordsAllIntents(next.routes)) await openStore.commit([{ kind: 'without-intents' }])
+      openPort.reload(next)
+    },
+    report: reloadReport(log, metrics),
+  })
 
   return {
     data,
     admin,
+    reload: (cause) => reloader.reload(cause),
     async stop() {
       phase = 'stopping'
+      await reloader.close()
       await elapsed(config.shutdown.delayMs)
       openPort.stopAccepting()
       await ended(() => openPort.owed === 0 && openGate.inFlight.size === 0, config.shutdown.deadlineMs)
@@ -155,6 +185,24 @@ export async function startSidecar(
       await openStore.close(clean)
       await adminPort.close()
       return clean
+    },
+  }
+}
+
+function reloadReport(log: Logger, metrics: Metrics): ReloadReport {
+  return {
+    applied(cause, warnings) {
+      metrics.reloaded(true)
+      for (const warning of warnings) log.warn(warning)
+      log.info({ cause }, 'a new configuration is in force')
+    },
+    unchanged(cause) {
+      metrics.reloaded(true)
+      log.info({ cause }, 'the configuration is the one in force')
+    },
+    refused(cause, message) {
+      metrics.reloaded(false)
+      log.error({ cause, message }, 'the new configuration is refused; the one before stays in force')
     },
   }
 }

@@ -17,8 +17,9 @@ export function addServe(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: ConfigOptions) => {
       const { loadConfig } = await import('../config/load.ts')
-      const { config, warnings } = loadConfig(sourcesOf(options))
+      const sources = sourcesOf(options)
+      const loaded = loadConfig(sources)
       const { runSidecar } = await import('../sidecar.ts')
-      ends(await runSidecar(config, warnings))
+      ends(await runSidecar(loaded, () => loadConfig(sources)))
     })
 }

@@ -21,8 +21,7 @@ export interface GateLimits {
 export function overWaiters(task: TaskState, token: Token, limits: GateLimits): keyof GateLimits | undefined {
   if (task.users <= limits.waitersPerTask) return undefined
   const { record, wanted } = task
-  const supersedes =
-    record !== undefined && token > record.mark.token && token > (wanted?.claim.token ?? 0n)
+  const supersedes = record !== undefined && token > record.mark.token && token > (wanted?.claim.token ?? 0n)
   return supersedes ? undefined : 'waitersPerTask'
 }
 

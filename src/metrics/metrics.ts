@@ -29,6 +29,7 @@ export class Metrics {
   ])
   readonly #stale = this.#counter('stale_rejections_total', 'Writes rejected as stale', ['route'])
   readonly #raises = this.#counter('raises_total', 'Marks raised durably', [])
+  readonly #reload: Gauge
   readonly #outcomes = this.#counter('outcomes_total', 'How admitted writes ended', ['route', 'outcome'])
   readonly #handover = this.#histogram(
     'handover_duration_seconds',
@@ -74,6 +75,12 @@ export class Metrics {
     gauge('unresolved_outcomes', 'Unknown outcomes that nobody has resolved', source.unresolvedOutcomes)
     gauge('store_commit_sequence', 'Commits of marks since the store was made', source.commitSequence)
     gauge('store_created_timestamp_seconds', 'When the store was made', source.storeCreatedSeconds)
+    this.#reload = new Gauge({
+      name: 'fencegate_config_last_reload_successful',
+      help: 'Whether the configuration that was read last is in force',
+      registers: [this.registry],
+    })
+    this.#reload.set(1)
     new Gauge({
       name: 'fencegate_build_info',
       help: 'The version that runs',
@@ -105,6 +112,11 @@ export class Metrics {
 
   handedOver(ms: number): void {
     this.#handover.observe(ms / 1000)
+  }
+
+  /** The configuration was read again, and is in force or was refused. */
+  reloaded(successfully: boolean): void {
+    this.#reload.set(successfully ? 1 : 0)
   }
 
   #counter<L extends string>(name: string, help: string, labelNames: L[]): Counter<L> {

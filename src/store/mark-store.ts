@@ -57,6 +57,8 @@ export type Change =
       readonly note: string
       readonly atMs: number
     }
+  /** From now on, until the store is closed, writes may be sent without an intent. */
+  | { readonly kind: 'without-intents' }
   | { readonly kind: 'frozen'; readonly task: string; readonly frozen: boolean }
   | { readonly kind: 'act'; readonly act: Act }
 

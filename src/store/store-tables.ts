@@ -99,6 +99,9 @@ export class StoreTables {
       case 'ended':
         this.#writes.ended(change.id)
         return ['unresolved', 0]
+      case 'without-intents':
+        this.#store.db.exec('UPDATE meta SET intents_complete = 0')
+        return ['unresolved', 0]
       case 'act':
         this.#writes.act(change.act)
         return ['unresolved', 0]

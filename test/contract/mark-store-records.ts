@@ -251,6 +251,16 @@ export function recordsContract(name: string, place: (floor: bigint) => Place): 
       expect(await run(false), 'after a kill').toEqual({ unclean: true, intentsWereComplete: true })
     })
 
+    test('a process that stops recording every intent says so before it does', async () => {
+      const here = place(0n)
+      const store = await here.open({ intentsComplete: true })
+      await store.commit([{ kind: 'without-intents' }])
+      await store.close(false)
+      const again = await here.open({ intentsComplete: true })
+      expect(again.origin).toMatchObject({ unclean: true, intentsWereComplete: false })
+      await again.close(true)
+    })
+
     test('a store with a floor replaces one whose intents nobody knows', async () => {
       const here = place(7n)
       const store = await here.open({ intentsComplete: true })

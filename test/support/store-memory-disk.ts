@@ -122,6 +122,9 @@ export class MemoryDisk {
         if (change.frozen) this.frozen.add(change.task)
         else this.frozen.delete(change.task)
         break
+      case 'without-intents':
+        this.intentsComplete = false
+        break
       case 'act':
         this.acts.push(change.act)
     }
