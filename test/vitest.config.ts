@@ -23,6 +23,7 @@ export default defineConfig({
       project('model', 240_000),
       project('http', 60_000),
       project('regression', 60_000),
+      project('clients', 60_000),
     ],
   },
 })
