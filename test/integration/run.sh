@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The tests that need rights on the machine, or packages of its own: they mount small file systems and step clocks.
+# The tests that need rights on the machine, or packages of its own: they mount small file systems, step clocks, and
+# put other people's servers and clients through the sidecar.
 # Arguments go to vitest.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,17 +12,31 @@ fail() {
   exit 1
 }
 
-# What the tests run, each with the Debian package that has it.
+# What the tests run or load, each with the Debian package that has it.
+needs=(
+  mount:mount unshare:util-linux faketime:faketime git:git rclone:rclone etcd:etcd-server
+  /usr/sbin/nginx:nginx-light
+  /usr/lib/nginx/modules/ngx_http_dav_ext_module.so:libnginx-mod-http-dav-ext
+)
 missing=()
-for need in mount:mount unshare:util-linux faketime:faketime; do
-  command -v "${need%:*}" >/dev/null || missing+=("${need#*:}")
+for need in "${needs[@]}"; do
+  command -v "${need%:*}" >/dev/null || [ -e "${need%:*}" ] || missing+=("${need#*:}")
 done
 if ((${#missing[@]} > 0)); then
   if [ "$(id -u)" -ne 0 ] || [ ! -e /etc/debian_version ]; then
     fail "not installed: ${missing[*]} (names of Debian packages). Install them and run this again."
   fi
-  apt-get update
-  apt-get install --yes --no-install-recommends "${missing[@]}"
+  (
+    # The servers among them are for the tests to start, not for their installation.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+      trap 'rm -f "$policy"' EXIT
+      printf '#!/bin/sh\nexit 101\n' >"$policy"
+      chmod +x "$policy"
+    fi
+    apt-get update
+    apt-get install --yes --no-install-recommends "${missing[@]}"
+  )
 fi
 
 # In a mount namespace of their own, what the tests mount goes with the last of their processes, however it ends.
