@@ -191,6 +191,8 @@ export interface Route {
   readonly forwardClaim: boolean
   /** Added to every refusal of this route, to tell a provider's SDK that it must not retry. */
   readonly refusalHeaders: Readonly<Record<string, string>>
+  /** The body of a refusal: RFC 9457 problem details, or the XML that clients of S3 read. */
+  readonly refusalFormat: 'problem' | 's3'
 }
 
 export interface RouteMatch {

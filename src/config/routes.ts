@@ -35,6 +35,7 @@ export function resolveRoutes(
       upgrades: resolveUpgrades(file.upgrades, `${keyPath}.upgrades`, faults),
       upstream: resolveUpstream(file.upstream, `${keyPath}.upstream`),
       forwardClaim: file.forwardClaim,
+      refusalFormat: file.refusalFormat,
       refusalHeaders: resolveRefusalHeaders(file.refusalHeaders, `${keyPath}.refusalHeaders`, faults),
     }
     routes.push(route)

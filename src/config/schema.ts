@@ -123,6 +123,7 @@ const routeSchema = Type.Object(
     }),
     upstream: Type.Optional(inheriting(upstreamKeys)),
     forwardClaim: flag(true),
+    refusalFormat: choice(['problem', 's3'], 'problem'),
     refusalHeaders: Type.Record(Type.String(), Type.String({ description: 'text, in quotes' }), {
       description: 'a mapping of header names to text',
       default: {},

@@ -21,7 +21,7 @@ const MAX_WAITING = 256
 const MAX_TURNED_AWAY = 64
 
 /** What has no route has no fields of its own, and no mark to hide. */
-const RENDERING = { revealHighest: false, headers: {} }
+const RENDERING = { revealHighest: false, headers: {}, format: 'problem' } as const
 
 const TOO_MANY_CONNECTIONS: Refusal = {
   code: 'overloaded',

@@ -13,7 +13,6 @@ import { observe, unclaimed } from '../gate/observed.ts'
 import type { Permit } from '../gate/permit.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { readClaim } from '../request/claim.ts'
-import { isRead } from '../request/method.ts'
 import type { RequestHead } from '../request/route-match.ts'
 import { NOT_ALONE, offeredUpgrades, upgradeRefusal } from '../request/upgrade.ts'
 import { answerAnnouncement, isOwn, readAnnouncement } from './announce.ts'
@@ -210,7 +209,7 @@ export class DataPort {
         bodySize: limits.bodySizeBytes ?? Infinity,
       },
       tunnel: change && this.#tunnel(change, req, limits.idleTimeoutMs),
-      outlivesClient: exchange.fenced || !isRead(exchange.method),
+      outlivesClient: exchange.fenced,
       unknownStatuses: route.unknownStatuses,
       sent: () => exchange.sent(),
       refuse: (refusal) => exchange.refuse(refusal),

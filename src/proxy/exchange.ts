@@ -57,8 +57,12 @@ export class Exchange {
     this.#decide(refusal.code)
     const stale = refusal.code === 'stale-token'
     this.#rejectionLog.note(stale ? 'stale write rejected' : 'request refused', refusal, this.#client)
-    const headers = this.route?.refusalHeaders ?? {}
-    reject(this.req, this.res, refusal, { revealHighest: this.#config.revealHighest, headers })
+    const { refusalHeaders = {}, refusalFormat = 'problem' } = this.route ?? {}
+    reject(this.req, this.res, refusal, {
+      revealHighest: this.#config.revealHighest,
+      headers: refusalHeaders,
+      format: refusalFormat,
+    })
   }
 
   /** Under observe: what enforcing would have said. */

@@ -15,6 +15,8 @@ export interface RejectionOptions {
   readonly revealHighest: boolean
   /** Added as they are; from the route's `refusalHeaders`. */
   readonly headers: Readonly<Record<string, string>>
+  /** What the route's clients can read; from the route's `refusalFormat`. */
+  readonly format: 'problem' | 's3'
 }
 
 export interface Rendered {
@@ -36,8 +38,26 @@ const PROXY_STATUS = new Map(
   ]),
 )
 
-/** Tokens are JSON strings: a JSON number past 2^53 would be rounded by most readers. */
+interface Body {
+  readonly type: string
+  readonly body: string
+}
+
 export function render(refusal: Refusal, options: RejectionOptions): Rendered {
+  const asked = options.format === 's3' ? s3Error(refusal) : problem(refusal, options)
+  const headers: Record<string, string> = {
+    'Content-Type': asked.type,
+    'Content-Length': String(Buffer.byteLength(asked.body)),
+    'Proxy-Status': PROXY_STATUS.get(refusal.code) as string,
+    'Cache-Control': 'no-store',
+    ...options.headers,
+  }
+  if (refusal.retryAfterSeconds !== undefined) headers['Retry-After'] = String(refusal.retryAfterSeconds)
+  return { status: refusal.status ?? REFUSALS[refusal.code].status, headers, body: asked.body }
+}
+
+/** RFC 9457. Tokens are JSON strings: a JSON number past 2^53 would be rounded by most readers. */
+function problem(refusal: Refusal, options: RejectionOptions): Body {
   const { title, status, sent, retry } = REFUSALS[refusal.code]
   const body = JSON.stringify({
     type: `urn:fencegate:${refusal.code}`,
@@ -51,16 +71,26 @@ export function render(refusal: Refusal, options: RejectionOptions): Rendered {
     held: refusal.held,
     sent,
     retry,
+    // SDKs of payment providers look for this member alone, and take an answer without it for a success.
+    error: { type: 'fencing_error', code: refusal.code, message: refusal.detail },
   })
-  const headers: Record<string, string> = {
-    'Content-Type': 'application/problem+json',
-    'Content-Length': String(Buffer.byteLength(body)),
-    'Proxy-Status': PROXY_STATUS.get(refusal.code) as string,
-    'Cache-Control': 'no-store',
-    ...options.headers,
-  }
-  if (refusal.retryAfterSeconds !== undefined) headers['Retry-After'] = String(refusal.retryAfterSeconds)
-  return { status: refusal.status ?? status, headers, body }
+  return { type: 'application/problem+json', body }
+}
+
+/** What S3 answers with, so that its SDKs show the reason: a code and a message. */
+function s3Error({ code, detail }: Refusal): Body {
+  const body =
+    '<?xml version="1.0" encoding="UTF-8"?>\n' +
+    `<Error><Code>${code}</Code><Message>${escaped(detail)}</Message></Error>`
+  return { type: 'application/xml', body }
+}
+
+/** The detail may quote what a client sent: no markup of its own, and no character that XML can't hold. */
+function escaped(text: string): string {
+  return text.replace(/[^ -~]|[<>&]/gu, (character) => {
+    const code = character.codePointAt(0) as number
+    return code < 32 ? ' ' : `&#${code};`
+  })
 }
 
 /** Answers with a refusal. */

@@ -34,7 +34,7 @@ export interface Outgoing {
   readonly upstream: UpstreamPool
   /** The fields to send. */
   readonly headers: string[]
-  /** Whether its outcome is of interest when its client has left: that of a write is, a read's isn't. */
+  /** Whether its outcome is of interest when its client has left: that of a fenced write is. */
   readonly outlivesClient: boolean
   /** Set if the connection may change to another protocol. */
   readonly tunnel: Tunnel | undefined

@@ -24,6 +24,12 @@ export const TOO_MANY_METHODS: Refusal = {
     'override.',
 }
 
+export const DESTINATION_UNREADABLE: Refusal = {
+  code: 'ambiguous-target',
+  detail:
+    'The Destination header is neither a URL nor a path; nothing was sent. Send one with an absolute path.',
+}
+
 /** What a request is, in one reading: its route and the task that its path names. */
 export interface Reading {
   readonly route: Route
@@ -46,6 +52,15 @@ export function ambiguousMethod(own: Reading, other: Reading, cause: string): Re
     detail:
       `As received the request is ${described(own)}, but ${cause} may make it ${described(other)}; nothing ` +
       'was sent. Send the method itself on the request line, in upper case and without an override.',
+  }
+}
+
+export function foreignDestination(own: Reading, other: Reading): Refusal {
+  return {
+    code: 'ambiguous-target',
+    detail:
+      `The request is ${described(own)}, but its Destination is ${described(other)}; nothing was sent. One token ` +
+      'covers one task: copy or move within it.',
   }
 }
 

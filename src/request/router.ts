@@ -7,11 +7,14 @@
  */
 import type { Route } from '../config/config.ts'
 import { InvariantError, type Refusal } from '../errors.ts'
+import { destinationPaths } from './destination.ts'
 import { isRead, type OtherMethod, otherMethods } from './method.ts'
 import { PathTemplate } from './path-template.ts'
 import {
   ambiguousMethod,
   ambiguousPath,
+  DESTINATION_UNREADABLE,
+  foreignDestination,
   NOT_ORIGIN_FORM,
   type Reading,
   TOO_MANY_METHODS,
@@ -47,6 +50,10 @@ export class Router {
       const refusal = this.#ambiguity(found, method, others, path)
       if (refusal) return { refusal }
     }
+    if (this.#readsPaths) {
+      const refusal = this.#foreignDestination(found, method, path, rawHeaders)
+      if (refusal) return { refusal }
+    }
     // Whatever it began as, a connection that changes to another protocol can carry writes.
     const reads = upgrades.length === 0 && isRead(method) && others.every((other) => isRead(other.method))
     return found.result(reads, path)
@@ -55,6 +62,26 @@ export class Router {
   #find(method: string, path: string): RouteMatcher {
     for (const matcher of this.#matchers) if (matcher.matches(method, path)) return matcher
     throw new InvariantError('a request matches no route')
+  }
+
+  /** Why the request writes to where its own target does not lead, or `undefined` if it doesn't. */
+  #foreignDestination(
+    found: RouteMatcher,
+    method: string,
+    path: string,
+    rawHeaders: readonly string[],
+  ): Refusal | undefined {
+    const own = found.reading(path)
+    for (const destination of destinationPaths(rawHeaders)) {
+      if (destination === undefined) return DESTINATION_UNREADABLE
+      const readings = readingsOf(destination)
+      if (!readings) return TOO_MANY_READINGS
+      for (const reading of readings) {
+        const other = this.#find(method, reading).reading(reading)
+        if (other.route !== own.route || other.task !== own.task) return foreignDestination(own, other)
+      }
+    }
+    return undefined
   }
 
   /** Why the request is not what it seems, or `undefined` if every reading agrees with `found`. */

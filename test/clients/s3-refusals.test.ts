@@ -65,3 +65,15 @@ test('an upload whose token turns stale between two parts, and which can then no
   // One part, and the AbortMultipartUpload that the SDK sends then, which is a write like any other.
   expect(await decided('stale-token')).toBe(before + 2)
 })
+
+test('on a route that speaks as S3 does, the error itself names the reason', async () => {
+  const fluent = await s3Scene(() => ({
+    routes: [{ name: 's3', match: { path: '/*' }, refusalFormat: 's3' }],
+  }))
+  await put(fluent.client('fluent', 9))
+  await expect(put(fluent.client('fluent', 8))).rejects.toMatchObject({
+    name: 'stale-token',
+    message: expect.stringContaining('Stop this work'),
+    $metadata: { httpStatusCode: 412, attempts: 1 },
+  })
+})

@@ -68,3 +68,20 @@ test('a handover that takes too long is not retried either: the field goes with 
   held.release({ body: '{}' })
   await lower
 })
+
+test('the SDK as it comes, which adds the claim by its own headers, takes no refusal for a success', async () => {
+  const headers = (token: string) => ({ headers: { 'Fencing-Task': 'plain', 'Fencing-Token': token } })
+  const { paymentIntents } = firm.plain()
+  await paymentIntents.create(payment, headers('9'))
+  for (const [options, statusCode, code] of [
+    [headers('8'), 412, 'stale-token'],
+    [{}, 428, 'token-required'],
+  ] as const) {
+    await expect(paymentIntents.create(payment, options)).rejects.toMatchObject({
+      statusCode,
+      code,
+      message: expect.stringContaining('othing was sent'),
+    })
+  }
+  expect(firm.provider.requests).toHaveLength(1)
+})

@@ -20,6 +20,7 @@ test('stale-token says who, what, and that the worker must stop', async () => {
     highest: '9007199254740993',
     sent: 'no',
     retry: 'never',
+    error: { type: 'fencing_error', code: 'stale-token', message: expect.stringContaining('Stop') },
   })
   expect(answer.values('proxy-status').join()).toContain('error=http_request_denied')
   expect(answer.values('retry-after')).toEqual([])

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Problem } from '../support/scene.ts'
 import { Sidecar } from '../support/sidecar.ts'
-import { within } from '../support/wait.ts'
+import { until, within } from '../support/wait.ts'
 import { base64, EtcdServer } from './etcd-server.ts'
 
 const etcd = await EtcdServer.start()
@@ -99,6 +99,7 @@ it('a watch delivers each event while it is open, and outlives silence', async (
   await new Promise((resolve) => setTimeout(resolve, QUIET_MS))
   await change('third', 10)
   left.abort()
+  await until(async () => (await etcd.watchers()) === 0, 'the end of the watch at etcd')
 })
 
 interface WatchResult {

@@ -40,6 +40,12 @@ export class EtcdServer {
     const { header } = (await answer.json()) as { header: { revision: string } }
     return Number(header.revision)
   }
+
+  /** Watches that are open. */
+  async watchers(): Promise<number> {
+    const metrics = await (await fetch(`${this.url}/metrics`)).text()
+    return Number(/^etcd_debugging_mvcc_watcher_total (\d+)$/m.exec(metrics)?.[1])
+  }
 }
 
 /** Keys and values of the gateway are base64. */

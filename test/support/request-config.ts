@@ -23,6 +23,7 @@ export function routeOf(name: string, match: Route['match'], guard: Route['guard
     intent: 'none',
     unknownStatuses: [],
     upgrades: [],
+    refusalFormat: 'problem',
     upstream: {} as Upstream,
     forwardClaim: true,
     refusalHeaders: {},

@@ -287,3 +287,44 @@ describe('which requests are fenced', () => {
     expect(verdict(router, 'GET', '/x', 'X-HTTP-Method', 'PUT,'.repeat(1000))).toBe('default +')
   })
 })
+
+describe('the destination of a COPY or MOVE', () => {
+  const copy = (target: string, ...destination: string[]) =>
+    verdict(settlements, 'COPY', target, ...destination.flatMap((one) => ['Destination', one]))
+
+  test('within the task it is no matter', () => {
+    expect(copy('/settlements/42/a', 'http://files.example/settlements/42/b')).toBe('settlements 42 +')
+    expect(copy('/settlements/42/a', '/settlements/42/b?x#y')).toBe('settlements 42 +')
+    expect(copy('/other/a', 'https://[::1]:8443/another/b')).toBe('default +')
+  })
+
+  test.each([
+    'http://files.example/settlements/43/b',
+    '/settlements/43/b',
+    '/files/b',
+    '/other/b',
+    'http://files.example/settlements/42/../43/b',
+    '/settlements/42%2f..%2f43/b',
+    '//files.example/settlements/43/b',
+    'http://files.example',
+    'settlements/42/b',
+    '',
+    'mailto:a@b',
+  ])('%s is another one, or none', (destination) => {
+    expect(copy('/settlements/42/a', destination)).toBe('ambiguous-target')
+  })
+
+  test('every field counts, whatever its spelling and the method', () => {
+    const [same, other] = ['/settlements/42/b', '/settlements/43/b']
+    expect(copy('/settlements/42/a', same, same)).toBe('settlements 42 +')
+    expect(copy('/settlements/42/a', same, other)).toBe('ambiguous-target')
+    expect(verdict(settlements, 'X-MOVE', '/settlements/42/a', 'DESTINATION', other)).toBe('ambiguous-target')
+    expect(detail(settlements, 'MOVE', '/settlements/42/a', 'Destination', other)).toContain(
+      'route "settlements" with task "42", but its Destination is route "settlements" with task "43"',
+    )
+  })
+
+  test('without path templates there is nothing to tell apart', () => {
+    expect(verdict(plain, 'COPY', '/a', 'Destination', 'anywhere')).toBe('default +')
+  })
+})
