@@ -17,6 +17,13 @@ import { isWhole, lingerThenDestroy } from './linger.ts'
 /** Requests that one connection may have waiting; more than anybody sends ahead in earnest. */
 const MAX_WAITING = 256
 
+/** What the waiting requests of all connections may hold; beyond it only a few of each may wait. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
+const FEW_WAITING = 8
+
+/** Of memory, besides the bytes of its head. */
+const REQUEST_BYTES = 4096
+
 /** Connections over the limit that are answered at a time; others are cut. */
 const MAX_TURNED_AWAY = 64
 
@@ -35,6 +42,8 @@ interface Owed {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly start: () => void
+  /** What it holds while it waits; 0 if it need not. */
+  readonly waitingBytes: number
 }
 
 export class ClientConnections {
@@ -44,6 +53,8 @@ export class ClientConnections {
   readonly #condemned = new WeakSet<Socket>()
   readonly #log: Logger
   readonly #limits: Limits
+  /** Of all connections. */
+  #waitingBytes = 0
   #admitted = 0
   #turnedAway = 0
 
@@ -84,11 +95,14 @@ export class ClientConnections {
     res.on('error', ignore)
     const owed = this.#owed.get(socket) ?? []
     this.#owed.set(socket, owed)
-    owed.push({ req, res, start })
+    const waitingBytes = owed.length === 0 ? 0 : bytesOf(req)
+    this.#waitingBytes += waitingBytes
+    owed.push({ req, res, start, waitingBytes })
     res.once('prefinish', () => this.#expectReading(socket, res))
     res.once('close', () => this.#ended(socket, res))
     if (owed.length === 1) start()
-    else if (owed.length > MAX_WAITING) socket.destroy()
+    else if (owed.length > (this.#waitingBytes > MAX_WAITING_BYTES ? FEW_WAITING : MAX_WAITING))
+      socket.destroy()
   }
 
   /** The parser gave up on what came after the requests that it has handed over. */
@@ -129,7 +143,7 @@ export class ClientConnections {
   #ended(socket: Socket, res: ServerResponse): void {
     const owed = this.#owed.get(socket) ?? []
     const index = owed.findIndex((one) => one.res === res)
-    if (index >= 0) owed.splice(index, 1)
+    for (const { waitingBytes } of index >= 0 ? owed.splice(index, 1) : []) this.#waitingBytes -= waitingBytes
     const next = owed[0]
     if (next === undefined) {
       this.#owed.delete(socket)
@@ -138,6 +152,10 @@ export class ClientConnections {
       next.start()
     }
   }
+}
+
+function bytesOf({ rawHeaders, url = '' }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, { length }) => sum + length, REQUEST_BYTES + url.length)
 }
 
 function ignore(): void {}
