@@ -13,6 +13,7 @@ import type { Limits } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import { answerClientError, answerOnSocket, NO_TUNNEL } from './client-errors.ts'
 import { isWhole, lingerThenDestroy } from './linger.ts'
+import { endOf, offersUpgrade } from './request-end.ts'
 
 /** Requests that one connection may have waiting; more than anybody sends ahead in earnest. */
 const MAX_WAITING = 256
@@ -44,6 +45,8 @@ interface Owed {
   readonly start: () => void
   /** What it holds while it waits; 0 if it need not. */
   readonly waitingBytes: number
+  /** What the socket has read when this has come and nothing behind it; set where that matters. */
+  readonly end: number | undefined
 }
 
 export class ClientConnections {
@@ -87,7 +90,7 @@ export class ClientConnections {
     return this.#owed.size
   }
 
-  /** Calls `start` when the answers before this one have ended; never, if the client has left by then. */
+  /** Calls `start` when the answers before this one have ended; never, if the connection has by then. */
   take(req: IncomingMessage, res: ServerResponse, start: () => void): void {
     const { socket } = req
     // Whoever reads a body listens for himself; an error that nobody waits for must not end the process.
@@ -97,10 +100,13 @@ export class ClientConnections {
     this.#owed.set(socket, owed)
     const waitingBytes = owed.length === 0 ? 0 : bytesOf(req)
     this.#waitingBytes += waitingBytes
-    owed.push({ req, res, start, waitingBytes })
+    const offers = offersUpgrade(req)
+    const end = offers && owed.length === 0 ? endOf(req) : undefined
+    if (offers && end === undefined) res.shouldKeepAlive = false
+    owed.push({ req, res, start, waitingBytes, end })
     res.once('prefinish', () => this.#expectReading(socket, res))
     res.once('close', () => this.#ended(socket, res))
-    if (owed.length === 1) start()
+    if (owed.length === 1) this.#start(socket, start)
     else if (owed.length > (this.#waitingBytes > MAX_WAITING_BYTES ? FEW_WAITING : MAX_WAITING))
       socket.destroy()
   }
@@ -140,16 +146,24 @@ export class ClientConnections {
     res.once('close', () => clearTimeout(timer))
   }
 
+  /** An answer with `Connection: close` was the last: nothing behind it is processed (RFC 9112, section 9.6). */
+  #start(socket: Socket, start: () => void): void {
+    if (!socket.destroyed && !socket.writableEnded) start()
+  }
+
   #ended(socket: Socket, res: ServerResponse): void {
     const owed = this.#owed.get(socket) ?? []
     const index = owed.findIndex((one) => one.res === res)
-    for (const { waitingBytes } of index >= 0 ? owed.splice(index, 1) : []) this.#waitingBytes -= waitingBytes
+    for (const { waitingBytes, end } of index >= 0 ? owed.splice(index, 1) : []) {
+      this.#waitingBytes -= waitingBytes
+      if (end !== undefined && end !== socket.bytesRead) socket.destroySoon()
+    }
     const next = owed[0]
     if (next === undefined) {
       this.#owed.delete(socket)
       if (this.#condemned.has(socket)) socket.destroySoon()
-    } else if (index === 0 && !socket.destroyed) {
-      next.start()
+    } else if (index === 0) {
+      this.#start(socket, next.start)
     }
   }
 }
