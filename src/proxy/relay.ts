@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import { answerHeaders, decodeRaw } from './headers.ts'
 import { endWhenRead } from './linger.ts'
-import { Pace, type PaceLimits } from './pace.ts'
+import { OF_ANSWER, Pace, type PaceLimits } from './pace.ts'
 
 type Controller = Dispatcher.DispatchController
 
@@ -23,7 +23,7 @@ export class Relay {
   readonly #contended: () => boolean
   #interim = 0
   #gone = false
-  /** While the client doesn't take what was written. */
+  /** Since the client has not taken at once what was written. */
   #pace: Pace | undefined
   #controller: Controller | undefined
   /** The last status that the resource gave; 0 before the first. */
@@ -84,13 +84,17 @@ export class Relay {
   }
 
   data(controller: Controller, chunk: Buffer): void {
-    if (this.#gone || this.#res.write(chunk)) return
+    if (this.#gone) return
+    this.#pace?.moved(chunk.length)
+    if (this.#res.write(chunk)) return
     controller.pause()
-    this.#pace ??= new Pace(this.#limits, this.#contended, () => this.#res.destroy())
+    this.#pace ??= new Pace(OF_ANSWER, this.#limits, this.#contended, () => this.#res.destroy())
+    this.#pace.resume()
   }
 
   /** The whole answer has come. */
   end(controller: Controller): void {
+    this.#pace?.stop()
     if (this.#gone) return
     const trailers = decodeRaw(controller.rawTrailers)
     if (trailers.length > 0) this.#res.addTrailers(pairs(trailers))
@@ -99,8 +103,7 @@ export class Relay {
 
   /** What Node has to write is with the system: the client has taken enough to go on. */
   readonly #onDrain = () => {
-    this.#pace?.stop()
-    this.#pace = undefined
+    this.#pace?.hold()
     this.#controller?.resume()
   }
 }

@@ -13,7 +13,7 @@ export function notSent(claim: Partial<Claim>, error: Error, origin: string): Re
     return {
       ...claim,
       code: 'body-timeout',
-      detail: `The body did not begin in time: ${error.message}. Nothing was sent.`,
+      detail: `The body did not come in time: ${error.message}. Nothing was sent.`,
     }
   }
   return upstreamUnreachable(claim, error, origin)

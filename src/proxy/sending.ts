@@ -115,7 +115,9 @@ class Sending implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the write ended while it waited for a connection'))
       return
     }
-    if (!this.#upload) this.#begin()
+    const slow = this.#upload?.slowSoFar
+    if (slow) controller.abort(slow)
+    else if (!this.#upload) this.#begin()
   }
 
   /** The last check. It fails only after an interruption, and that has ended the write already. */
