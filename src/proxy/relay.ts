@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
-import { answerHeaders, decodeRaw } from './headers.ts'
+import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
 import { endWhenRead } from './linger.ts'
 import { OF_ANSWER, Pace, type PaceLimits } from './pace.ts'
 
@@ -56,11 +56,14 @@ export class Relay {
     if (status < 200 && ++this.#interim > MAX_INTERIM) {
       return controller.abort(new Error('the resource sent interim answers without end'))
     }
+    const raw = decodeRaw(controller.rawHeaders)
+    const codings = valuesOf(raw, 'transfer-encoding')
+    const fault = faultOf(status, codings)
+    if (fault) return controller.abort(new Error(fault))
     this.status = status
     if (this.#gone) return
     const res = this.#res
-    const raw = decodeRaw(controller.rawHeaders)
-    const headers = answerHeaders(raw, this.#chunked(raw, status))
+    const headers = answerHeaders(raw, codings.length > 0 && this.#chunks(status))
     if (status < 200) {
       // Node 24 has no means of sending one; interim answers may be left out (RFC 9110, section 15.2).
       if (this.#req.httpVersion === '1.1' && 'writeInformation' in res) res.writeInformation(status, headers)
@@ -69,18 +72,14 @@ export class Relay {
     // What is left of the body has nowhere to go; the next request could not be told from it.
     if (!this.#req.complete) headers.push('Connection', 'close')
     res.sendDate = false
-    res.writeHead(status, printable(reason), headers)
+    res.writeHead(status, reasonAsReceived(reason), inNodesOrder(headers))
     res.on('drain', this.#onDrain)
   }
 
-  /** Whether the client gets the answer in chunks, which alone can be followed by trailers. */
-  #chunked(raw: readonly string[], status: number): boolean {
+  /** Whether the client can get the answer in chunks, which alone can be followed by trailers. */
+  #chunks(status: number): boolean {
     const bodiless = this.#method === 'HEAD' || status < 200 || status === 204 || status === 304
-    return (
-      !bodiless &&
-      this.#req.httpVersion === '1.1' &&
-      raw.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'transfer-encoding')
-    )
+    return !bodiless && this.#req.httpVersion === '1.1'
   }
 
   data(controller: Controller, chunk: Buffer): void {
@@ -108,9 +107,34 @@ export class Relay {
   }
 }
 
-/** undici reads the reason as UTF-8; what was no UTF-8 can't be written again. */
-function printable(reason: string | undefined): string {
-  return reason !== undefined && /^[\t -~\x80-\xff]*$/.test(reason) ? reason : ''
+/** What can't be passed on as it was meant, or `undefined`. */
+function faultOf(status: number, codings: readonly string[]): string | undefined {
+  if (status === 101) return 'the resource changed to another protocol unasked'
+  // undici takes off the chunks and nothing else: the client would get the coded bytes and not be told.
+  if (codings.length > 1 || codings.some((coding) => !/^(chunked|identity)$/i.test(coding.trim()))) {
+    return 'the answer has a transfer coding that nobody asked for'
+  }
+  return undefined
+}
+
+/** undici reads the reason as UTF-8: its bytes again, or nothing if they were no UTF-8. */
+function reasonAsReceived(reason = ''): string {
+  const bytes = reason.includes('\ufffd') ? '' : Buffer.from(reason).toString('latin1')
+  return /^[\t -~\x80-\xff]*$/.test(bytes) ? bytes : ''
+}
+
+/**
+ * Node takes a Content-Disposition that stands behind a Content-Length for UTF-8, and changes its bytes or refuses
+ * them: the length goes last then.
+ */
+function inNodesOrder(headers: string[]): string[] {
+  const indexOf = (field: string) =>
+    headers.findIndex(
+      (name, i) => i % 2 === 0 && name.length === field.length && name.toLowerCase() === field,
+    )
+  if (indexOf('content-disposition') < 0) return headers
+  const length = indexOf('content-length')
+  return length < 0 ? headers : [...headers.toSpliced(length, 2), ...headers.slice(length, length + 2)]
 }
 
 function pairs(raw: string[]): [string, string][] {

@@ -162,8 +162,9 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(controller: Controller, error: Error & { code?: string }): void {
-    // A 304 may say how long the representation is (RFC 9110, section 8.6); undici misses its body.
-    if (this.#relay.status === 304 && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
+    // A 304 may say how long the representation is (RFC 9110, section 8.6), a 204 should not; undici misses a body.
+    const { status } = this.#relay
+    if ((status === 304 || status === 204) && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       this.onResponseEnd(controller)
     else this.#fail(error)
   }
