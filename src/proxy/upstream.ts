@@ -2,7 +2,7 @@
  * The connections to one origin. Every option that matters to the promise stands here: nothing is pipelined,
  * nothing is retried.
  */
-import { type Dispatcher, Pool } from 'undici'
+import { type buildConnector, type Dispatcher, Pool } from 'undici'
 import type { Upstream } from '../config/config.ts'
 import { connectorTo } from './upstream-connector.ts'
 
@@ -29,7 +29,7 @@ export class UpstreamPool {
       connections: config.connections,
       pipelining: 1,
       allowH2: false,
-      connect: connectorTo(config),
+      connect: tellingResets(connectorTo(config)),
       headersTimeout: config.headersTimeoutMs,
       bodyTimeout: config.bodyTimeoutMs,
       keepAliveTimeout: config.keepAliveTimeoutMs,
@@ -75,6 +75,20 @@ export class UpstreamPool {
   destroy(): Promise<void> {
     return this.#pool.destroy()
   }
+}
+
+/**
+ * undici takes a reset for the end of an answer that has no length, and half of one would pass for the whole. By a
+ * code that it doesn't know, a reset is a failure like any other.
+ */
+function tellingResets(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...made) => {
+      made[1]?.on('error', (error: Error & { code?: string }) => {
+        if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET'
+      })
+      callback(...made)
+    })
 }
 
 /** One pool for each distinct upstream of the routes; a pool that no configuration names any more is let go of. */
