@@ -213,7 +213,7 @@ export class DataPort {
       res,
       method: exchange.method,
       upstream,
-      headers: headers.of(req),
+      headers: headers.of(req, exchange.method),
       limits: {
         silenceMs: limits.idleTimeoutMs,
         bytesPerSecond: limits.bodyRateBytesPerSecond,
