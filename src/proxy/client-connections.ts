@@ -131,8 +131,15 @@ export class ClientConnections {
 
   /** A client asks for a tunnel: it is told no, after the answers that it is owed. */
   tunnel(socket: Socket): void {
-    if (this.#owed.has(socket)) this.#condemned.add(socket)
-    else answerOnSocket(NO_TUNNEL, socket, RENDERING)
+    // Node takes away its own listeners, whose work for the requests before goes on here.
+    socket.on('error', ignore)
+    const owed = this.#owed.get(socket)
+    if (owed === undefined) return answerOnSocket(NO_TUNNEL, socket, RENDERING)
+    this.#condemned.add(socket)
+    socket.on('drain', () => owed[0]?.res.emit('drain'))
+    socket.once('close', () => {
+      for (const { res } of [...owed]) res.destroy()
+    })
   }
 
   /** Nothing of the request, owed or waiting, has arrived yet on this connection. */
