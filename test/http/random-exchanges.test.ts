@@ -5,7 +5,7 @@ import type { Script } from '../support/recording-upstream.ts'
 import { claim, scene } from '../support/scene.ts'
 import { seededRandom } from '../support/store-random.ts'
 import { chunk } from '../support/upstream-exchange.ts'
-import { sha256 } from '../support/wire.ts'
+import { type HeaderPair, sha256 } from '../support/wire.ts'
 
 const SEED = Number(process.env.FENCEGATE_SEED ?? Math.floor(Math.random() * 2 ** 32))
 const [CLIENTS, ROUNDS] = [10, 20]
@@ -74,14 +74,15 @@ async function exchangeOnce(client: RawClient, id: string): Promise<void> {
   const random = choices(id, 'request')
   const body = bytes(random)
   const method = pick(random, 'PUT', 'POST', 'DELETE', 'PATCH', 'GET', 'LOCK')
-  const headers = [
-    ['X-Id', id],
-    random() < 0.5 ? ['Transfer-Encoding', 'chunked'] : ['Content-Length', `${body.length}`],
-  ] as const
+  const chunked = random() < 0.5
+  const framing: HeaderPair = chunked
+    ? ['Transfer-Encoding', 'chunked']
+    : ['Content-Length', String(body.length)]
+  const headers: HeaderPair[] = [['X-Id', id], framing]
   const head = encode(
     claim(`task-${id.split('-')[0]}`, 1, { method, target: `/${id}`, headers, body: undefined }),
   )
-  const rest = headers[1][1] === 'chunked' ? inChunks(random, body, '') : body
+  const rest = chunked ? inChunks(random, body, '') : body
   const answered = client.answer(method, 30_000)
   await inSlices(random, Buffer.concat([head, rest]), (slice) => client.send(slice))
   const answer = await answered
