@@ -62,7 +62,7 @@ export class DataPort {
     this.#plan = new Plan(config, this.#upstreams)
     this.#plans.add(this.#plan)
     this.#rejectionLog = new RejectionLog(log, clock)
-    this.#connections = new ClientConnections(log, config.limits)
+    this.#connections = new ClientConnections(this.#rejectionLog, config.limits)
     this.#server = createClientServer(config.limits, config.tls, this.#connections, {
       request: (req, res) => this.#take(req, res, undefined),
       mayUpgrade: (req) => this.#mayUpgrade(req),
