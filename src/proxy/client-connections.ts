@@ -54,6 +54,7 @@ export class ClientConnections {
   readonly #owed = new Map<Socket, Owed[]>()
   /** Connections that close once the answers they owe have ended. */
   readonly #condemned = new WeakSet<Socket>()
+  readonly #endingTogether = new WeakSet<Socket>()
   readonly #rejectionLog: RejectionLog
   readonly #limits: Limits
   /** Of all connections. */
@@ -108,6 +109,7 @@ export class ClientConnections {
     owed.push({ req, res, start, waitingBytes, end })
     res.once('prefinish', () => this.#expectReading(socket, res))
     res.once('close', () => this.#ended(socket, res))
+    if (owed.length === 2) this.#endTogether(socket)
     if (owed.length === 1) this.#start(socket, start)
     else if (owed.length > (this.#waitingBytes > MAX_WAITING_BYTES ? FEW_WAITING : MAX_WAITING))
       socket.destroy()
@@ -139,8 +141,19 @@ export class ClientConnections {
     if (owed === undefined) return answerOnSocket(NO_TUNNEL, socket, RENDERING)
     this.#condemned.add(socket)
     socket.on('drain', () => owed[0]?.res.emit('drain'))
+    this.#endTogether(socket)
+  }
+
+  /** The responses end with their connection; not every version of Node sees to those that wait behind another. */
+  #endTogether(socket: Socket): void {
+    if (this.#endingTogether.has(socket)) return
+    this.#endingTogether.add(socket)
+    const left = () => [...(this.#owed.get(socket) ?? [])]
     socket.once('close', () => {
-      for (const { res } of [...owed]) res.destroy()
+      for (const { res } of left()) res.destroy()
+      setImmediate(() => {
+        for (const { res } of left()) res.emit('close')
+      })
     })
   }
 

@@ -37,14 +37,18 @@ const VERDICT_MS = 250
  * out too late to know that it was not read. A session ticket says that it was taken; who sends none is believed.
  */
 function whenAccepted(socket: tls.TLSSocket, done: (error: Error | undefined) => void): void {
+  let settled = false
   const settle = (error?: Error) => {
+    if (settled) return
+    settled = true
     clearTimeout(timer)
     socket.off('session', accepted).off('error', settle).off('close', closed)
     done(error)
   }
-  const accepted = () => settle()
+  // The event comes while OpenSSL reads: what is written then may stay where it is.
+  const accepted = () => setImmediate(settle)
   const closed = () => settle(Object.assign(new Error('closed after the handshake'), { code: 'ECONNRESET' }))
-  const timer = setTimeout(accepted, VERDICT_MS)
+  const timer = setTimeout(settle, VERDICT_MS)
   socket.on('session', accepted).on('error', settle).on('close', closed)
 }
 
