@@ -229,7 +229,7 @@ export class DataPort {
   }
 
   #tunnel({ socket, ahead }: Switch, req: IncomingMessage, lingerMs: number): Tunnel {
-    const tunnel = new Tunnel(req.headers.upgrade as string, socket, ahead, lingerMs)
+    const tunnel = new Tunnel(upgradesOf(req)[0] as string, socket, ahead, lingerMs)
     this.#tunnels.add(tunnel)
     socket.once('close', () => this.#tunnels.delete(tunnel))
     return tunnel
