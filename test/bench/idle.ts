@@ -17,7 +17,16 @@ const CLIENT_PROCESSES = 4
 /** What the sidecar opens besides client connections, amply. */
 const OTHER_FILES = 500
 
-interface Writes {
+interface Target {
+  readonly sidecar: Sidecar
+  readonly connections: number
+  /** Of memory: once it listened, and with its connections open. */
+  readonly bytesBefore: number
+  readonly bytes: number
+  readonly rounds: Round[]
+}
+
+interface Round {
   /** Of a write, one at a time. */
   readonly microseconds: number
   /** With 64 at a time. */
@@ -25,58 +34,61 @@ interface Writes {
 }
 
 export async function idle(scale: Scale): Promise<Section> {
-  const { directory, main } = scale
   const upstream = await startServer('upstream.ts')
-  const data = path.join(fs.mkdtempSync(path.join(directory, 'idle-')), 'data')
-  const config = { limits: { connections: 20_000, idleTimeout: '1h' } }
-  const sidecar = await startSidecar({ main, upstreamPort: upstream.port, data, config })
   const load = startScript('load.ts')
-  const count = Math.min(scale.quick ? 1000 : 10_000, openFiles(sidecar) - OTHER_FILES)
-  await writes(load, sidecar, scale)
-
-  const before = await writes(load, sidecar, scale)
-  const residentBefore = sidecar.process.residentBytes
-  const clients = await connect(sidecar, count)
-  const resident = sidecar.process.residentBytes
-  const beside = await writes(load, sidecar, scale)
-  for (const process of clients) await process.end()
-  await until(() => sockets(sidecar) < OTHER_FILES)
-  const after = await writes(load, sidecar, scale)
-  const residentAfter = sidecar.process.residentBytes
-  for (const process of [load, sidecar.process, upstream.process]) await process.end()
-
-  const row = (connections: number, own: Writes, bytes: number) => ({
-    'idle connections': connections,
-    'RSS MiB': Math.round(bytes / MEBI),
-    'KiB each': connections === 0 ? '' : twoDigits((bytes - residentBefore) / connections / 1024),
-    'µs/write': Math.round(own.microseconds),
-    'writes/s': Math.round(own.perSecond),
-  })
-  const ratio = (of: (one: Writes) => number) => twoDigits(of(beside) / median([of(before), of(after)]))
+  const clients: BenchProcess[] = []
+  const targets: Target[] = []
+  for (const wanted of [0, scale.quick ? 1000 : 10_000]) {
+    const sidecar = await start(upstream.port, scale)
+    const connections = Math.min(wanted, openFiles(sidecar) - OTHER_FILES)
+    const bytesBefore = sidecar.process.residentBytes
+    clients.push(...(await connect(sidecar, connections)))
+    targets.push({ sidecar, connections, bytesBefore, bytes: sidecar.process.residentBytes, rounds: [] })
+  }
+  const [rounds, requests] = scale.quick ? [3, 500] : [9, 3000]
+  for (const target of targets) await round(load, target, requests)
+  for (let i = 0; i < rounds; i++) {
+    for (const target of targets) target.rounds.push(await round(load, target, requests))
+  }
+  for (const process of [load, ...clients, ...targets.map(({ sidecar }) => sidecar.process)])
+    await process.end()
+  await upstream.process.end()
   return {
     name: 'idle',
-    title: 'Idle client connections, each after one write; and other writes beside them',
-    rows: [row(0, before, residentBefore), row(count, beside, resident), row(0, after, residentAfter)],
+    title: 'Idle client connections, each after one write, and what they cost other writes',
+    rows: targets.map((target) => row(target, targets[0] as Target)),
     notes: [
-      'µs/write: one at a time; writes/s: 64 at a time; medians of several rounds',
-      `beside them a write takes ${ratio(({ microseconds }) => microseconds)} times as long, ` +
-        `and there are ${ratio(({ perSecond }) => perSecond)} times as many a second`,
+      'KiB each: from a sidecar that has just started, so that all which a first write loads is in it',
+      `medians of ${rounds} rounds, both sidecars in turn; ratios are medians over rounds, to no idle connections`,
     ],
   }
 }
 
-async function writes(load: BenchProcess, { port }: Sidecar, { quick }: Scale): Promise<Writes> {
-  const [rounds, requests] = quick ? [3, 500] : [7, 3000]
-  const times: { alone: number; many: number }[] = []
-  for (let i = 0; i < rounds; i++) {
-    const alone = await drive(load, { port, connections: 1, requests, tasks: 1 })
-    const many = await drive(load, { port, connections: 64, requests: requests * 2, tasks: 1 })
-    times.push({ alone: alone.seconds / requests, many: (requests * 2) / many.seconds })
-  }
+function row({ connections, bytesBefore, bytes, rounds }: Target, none: Target) {
+  const ratio = (of: (one: Round) => number) =>
+    twoDigits(median(rounds.map((own, i) => of(own) / of(none.rounds[i] as Round))))
   return {
-    microseconds: median(times.map(({ alone }) => alone)) * 1e6,
-    perSecond: median(times.map(({ many }) => many)),
+    'idle connections': connections,
+    'RSS MiB': Math.round(bytes / MEBI),
+    'KiB each': connections === 0 ? '' : twoDigits((bytes - bytesBefore) / connections / 1024),
+    'µs/write': Math.round(median(rounds.map(({ microseconds }) => microseconds))),
+    ratio: ratio(({ microseconds }) => microseconds),
+    'writes/s, 64 at a time': Math.round(median(rounds.map(({ perSecond }) => perSecond))),
+    'their ratio': ratio(({ perSecond }) => perSecond),
   }
+}
+
+function start(upstreamPort: number, { directory, main }: Scale): Promise<Sidecar> {
+  const data = path.join(fs.mkdtempSync(path.join(directory, 'idle-')), 'data')
+  const config = { limits: { connections: 20_000, idleTimeout: '1h' } }
+  return startSidecar({ main, upstreamPort, data, config })
+}
+
+async function round(load: BenchProcess, { sidecar }: Target, requests: number): Promise<Round> {
+  const { port } = sidecar
+  const alone = await drive(load, { port, connections: 1, requests, tasks: 1 })
+  const many = await drive(load, { port, connections: 64, requests: requests * 2, tasks: 1 })
+  return { microseconds: (alone.seconds / requests) * 1e6, perSecond: (requests * 2) / many.seconds }
 }
 
 /** From several processes, each of which may open only so many files. */
@@ -94,16 +106,4 @@ async function connect({ port }: Sidecar, count: number): Promise<BenchProcess[]
 function openFiles({ process }: Sidecar): number {
   const limits = fs.readFileSync(`/proc/${process.child.pid}/limits`, 'utf8')
   return Number(/^Max open files\s+(\d+)/m.exec(limits)?.[1] ?? Infinity)
-}
-
-function sockets({ process }: Sidecar): number {
-  return fs.readdirSync(`/proc/${process.child.pid}/fd`).length
-}
-
-async function until(done: () => boolean): Promise<void> {
-  const deadline = performance.now() + 60_000
-  while (!done()) {
-    if (performance.now() > deadline) throw new Error('the connections did not end within a minute')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }
