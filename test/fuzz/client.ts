@@ -6,6 +6,7 @@ import type { Stream } from './strict.ts'
 
 /** Longer than any answer takes, unless it never comes. */
 const ANSWER_MS = 10_000
+/** For an answer that need not come. */
 const REFUSAL_MS = 100
 
 export interface Conversation extends Answers {
@@ -13,7 +14,10 @@ export interface Conversation extends Answers {
   readonly missed: 'answers' | 'end' | undefined
 }
 
-/** @param bytes those of the input, with the run's name in them; `stream`: what the strict reader sees in them. */
+/**
+ * @param bytes those of the input, with the run's name in them.
+ * @param stream what the strict reader sees in them.
+ */
 export async function converse(
   port: number,
   input: ConnectionInput,
@@ -29,7 +33,7 @@ export async function converse(
     const { requests, rest } = stream
     if (input.leaving === 'wait' && !(await inbox.when(() => inbox.answered >= requests.length)))
       missed = 'answers'
-    // Time for a refusal of what the strict reader gives up on; the sidecar may still wait for the rest of it.
+    // To see the refusal of what the strict reader gives up on; the sidecar may still wait for the rest of it.
     if (missed === undefined && rest.kind === 'invalid')
       await inbox.when(() => inbox.answered > requests.length, REFUSAL_MS)
     socket.end()

@@ -62,12 +62,10 @@ const EXTRAS: readonly (readonly [string, string])[] = [
   ['X-Long', 'v'.repeat(3000)],
 ]
 
-export function honestRequest(
-  author: Author,
-  id: string,
-  first: boolean,
-  behaviours = Object.keys(GOOD),
-): Draft {
+const BEHAVIOURS = Object.keys(GOOD)
+
+/** @param first whether it is the first of its connection. */
+export function honestRequest(author: Author, id: string, first: boolean): Draft {
   const { random } = author
   const reads = random() < 0.15
   const methods = first && random() < 0.1 ? UNKNOWN : random() < 0.3 ? KNOWN_WRITES : WRITES
@@ -87,7 +85,7 @@ export function honestRequest(
     end: '',
   }
   if (!reads) claim(draft, author)
-  if (random() < 0.4) add(draft, random, field('X-Fuzz-Do', pick(random, behaviours)))
+  if (random() < 0.4) add(draft, random, field('X-Fuzz-Do', pick(random, BEHAVIOURS)))
   const extras = random() < 0.5 ? between(random, 1, 5) : 0
   for (let i = 0; i < extras; i++) add(draft, random, field(...pick(random, EXTRAS)))
   draft.fields.splice(

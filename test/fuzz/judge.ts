@@ -177,7 +177,8 @@ export class Judge {
       before.push(ruling)
       const answer = line.conversation.answers[i]
       const whole = line.arrived.get(i)?.request.whole
-      if (ruling.may === 'never' || overtaken || (whole && answer?.whole && !isOwn(answer))) return
+      const served = whole ? answer?.whole && !isOwn(answer) : answer && isUnknown(answer)
+      if (ruling.may === 'never' || overtaken || served) return
       const told = answer ? `${answer.status} ${answer.body}` : 'nothing'
       found.push(`${shown(request)} ${whole ? 'arrived' : 'did not arrive'}, and its client was told ${told}`)
     })
@@ -209,6 +210,11 @@ function isHigher(one: Ruling, other: Ruling): boolean {
 /** Whether it is the sidecar's own: a refusal, or the answer to an announcement. */
 export function isOwn({ fields }: ClientAnswer): boolean {
   return valuesOf(fields, 'proxy-status').length > 0 || valuesOf(fields, 'fencing-mark').length > 0
+}
+
+/** A resource that misbehaves for one client can take down the connection on which another's request leaves. */
+function isUnknown(answer: ClientAnswer): boolean {
+  return isOwn(answer) && answer.body.includes('"sent":"unknown"')
 }
 
 export function idOf({ fields }: StrictRequest): string {

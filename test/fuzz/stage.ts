@@ -48,8 +48,13 @@ export class Stage {
   /** @param main the program's file; `src/main.ts` if it isn't another build that is tried. */
   static async start(main: string = MAIN): Promise<Stage> {
     const stage = new Stage(await FuzzUpstream.start(), main)
-    await within(stage.#listening.promise, 'a sidecar that listens', START_MS)
-    return stage
+    try {
+      await within(stage.#listening.promise, 'a sidecar that listens', START_MS)
+      return stage
+    } catch (error) {
+      await stage.close()
+      throw error
+    }
   }
 
   private constructor(upstream: FuzzUpstream, main: string) {

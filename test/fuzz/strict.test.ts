@@ -129,6 +129,7 @@ describe('gives up on', () => {
     ['a bare LF', chunked('1\na\r\n0\r\n\r\n')],
     ['a bare CR', chunked('1\r\na\rb0\r\n\r\n')],
     ['a field name that is no token', chunked('0\r\nX : y\r\n\r\n')],
+    ['a trailer that delimits the body', chunked('0\r\ncontent-length: 1\r\n\r\n')],
   ])('%s: %j', (why, text) => {
     const { requests, rest } = parse(GET + text + GET)
     expect(requests.length).toBe(1)

@@ -152,7 +152,12 @@ function framingOf(fields: readonly Field[], version: string, at: number): Frami
 }
 
 function readBody(cursor: Cursor, framing: Framing, data: Buffer[]): readonly Field[] {
-  if (framing === 'chunked') return readChunked(cursor, data)
+  if (framing === 'chunked') {
+    const trailers = readChunked(cursor, data)
+    const reframes = trailers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name))
+    if (reframes) throw new Invalid(cursor.at, 'a trailer that delimits the body')
+    return trailers
+  }
   if (framing !== 'none') readExactly(cursor, framing.length, data)
   return []
 }
