@@ -23,6 +23,7 @@ import { hasBody } from './headers.ts'
 import { Relay } from './relay.ts'
 import { notSent, outcomeUnknown, reasonOf } from './send-failures.ts'
 import type { Tunnel } from './tunnel.ts'
+import { cutShort } from './unsent.ts'
 import { Upload, type UploadLimits } from './upload.ts'
 import type { UpstreamPool } from './upstream.ts'
 
@@ -222,7 +223,7 @@ class Sending implements Dispatcher.DispatchHandler {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#cancelReadOn)
-    const { res, refuse, ended } = this.#outgoing
+    const { req, res, refuse, ended } = this.#outgoing
     // What is left of the body is read away by whoever answers.
     this.#upload?.destroy()
     // Whatever becomes of the answer, the permit must not stay out.
@@ -230,7 +231,7 @@ class Sending implements Dispatcher.DispatchHandler {
     ended(ending, refusal)
     if (refusal && !this.#clientGone && !this.#tunnel) {
       // A head that was passed on can't be taken back: cutting the connection says that the answer isn't whole.
-      if (res.headersSent) res.destroy()
+      if (res.headersSent) cutShort(req, res)
       else refuse(refusal)
     }
   }

@@ -3,11 +3,13 @@
  * have ended or somebody cuts it.
  *
  * Invariant: `done` is called once, when neither side can carry another byte: without an error if both ended in
- * order, which is all that can be told of what was in it.
+ * order, which is all that can be told of what was in it. What ends otherwise is reset on both sides, so that neither
+ * takes half for the whole, and nothing that was cut off is still sent.
  */
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
+import { resetOnFailure } from './unsent.ts'
 
 /** How often a silent peer is asked whether it is still there. */
 const KEEP_ALIVE_MS = 30_000
@@ -18,10 +20,11 @@ export class Tunnel {
   readonly #client: Socket
   /** What the client sent ahead. */
   readonly #ahead: Buffer
-  /** How long one side may take to end after the other. */
+  /** How long one side may be silent after the other has ended. */
   readonly #lingerMs: number
   #resource: Duplex | undefined
   #error: Error | undefined
+  #lingering: NodeJS.Timeout | undefined
 
   constructor(protocol: string, client: Socket, ahead: Buffer, lingerMs: number) {
     this.protocol = protocol
@@ -40,9 +43,13 @@ export class Tunnel {
       side.on('error', (error) => this.cut(error))
       side.once('close', () => {
         if (!side.readableEnded) this.cut(new Error('the connection was closed in the middle'))
-        if (--open === 0) done(this.#error)
+        if (--open > 0) return
+        clearTimeout(this.#lingering)
+        done(this.#error)
       })
     }
+    // What the resource said in order the client may still take, however late.
+    resetOnFailure(client, () => !resource.readableEnded)
     const raw = decodeRaw(rawHeaders)
     const [protocol = ''] = valuesOf(raw, 'upgrade')
     if (protocol.toLowerCase() !== this.protocol) {
@@ -59,22 +66,23 @@ export class Tunnel {
       client.unpipe(resource)
       client.resume()
     })
+    // What the resource still says has somewhere to go; what the client says once the resource has ended has not.
+    resource.on('data', () => this.#lingering?.refresh())
     for (const side of sides) side.once('end', () => this.#endSoon())
   }
 
   /** Ends both sides at once. */
   cut(error: Error): void {
     this.#error ??= error
-    this.#client.destroy()
-    this.#resource?.destroy()
+    this.#client.destroy(error)
+    this.#resource?.destroy(error)
   }
 
   #endSoon(): void {
-    const timer = setTimeout(
+    this.#lingering ??= setTimeout(
       () => this.cut(new Error('one side did not end after the other')),
       this.#lingerMs,
     )
-    for (const side of [this.#client, this.#resource]) side?.once('close', () => clearTimeout(timer))
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { type buildConnector, type Dispatcher, Pool } from 'undici'
 import type { Upstream } from '../config/config.ts'
+import { resetOnFailure } from './unsent.ts'
 import { connectorTo } from './upstream-connector.ts'
 
 /** An answer's head: several times what resources send. A larger one is an unknown outcome. */
@@ -29,7 +30,7 @@ export class UpstreamPool {
       connections: config.connections,
       pipelining: 1,
       allowH2: false,
-      connect: tellingResets(connectorTo(config)),
+      connect: failingWhole(connectorTo(config)),
       headersTimeout: config.headersTimeoutMs,
       bodyTimeout: config.bodyTimeoutMs,
       keepAliveTimeout: config.keepAliveTimeoutMs,
@@ -77,18 +78,30 @@ export class UpstreamPool {
   }
 }
 
+/** What fails on a connection is a failure on both sides of it, and known as one. */
+function failingWhole(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...made) => {
+      const [, socket] = made
+      if (socket) {
+        socket.on('error', tellReset)
+        resetOnFailure(socket, isFailure)
+      }
+      callback(...made)
+    })
+}
+
 /**
  * undici takes a reset for the end of an answer that has no length, and half of one would pass for the whole. By a
  * code that it doesn't know, a reset is a failure like any other.
  */
-function tellingResets(connect: buildConnector.connector): buildConnector.connector {
-  return (options, callback) =>
-    connect(options, (...made) => {
-      made[1]?.on('error', (error: Error & { code?: string }) => {
-        if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET'
-      })
-      callback(...made)
-    })
+function tellReset(error: Error & { code?: string }): void {
+  if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET'
+}
+
+/** Not so where undici lets go of a connection of which it needs nothing more. */
+function isFailure({ code, message }: Error & { code?: string }): boolean {
+  return code !== 'UND_ERR_INFO' || message === 'aborted'
 }
 
 /** One pool for each distinct upstream of the routes; a pool that no configuration names any more is let go of. */

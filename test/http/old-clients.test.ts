@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import { claim, scene } from '../support/scene.ts'
 import type { Answer } from '../support/upstream-exchange.ts'
+import { until } from '../support/wait.ts'
 
 const { upstream, connect } = await scene()
 const put = (fields = '') =>
@@ -68,4 +69,18 @@ test('its Host, or none, is its own affair', async () => {
     expect(upstream.last.values('host')).toEqual([upstream.authority])
   }
   expect((await (await connect()).exchange(claim('K', 1))).status).toBe(200)
+})
+
+test('an answer that breaks off is a connection that breaks off, for its end would be the answer’s', async () => {
+  const { promise: seen, resolve: breakOff } = Promise.withResolvers<void>()
+  upstream.once(async (exchange) => {
+    await exchange.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n')
+    await seen
+    exchange.reset()
+  })
+  const client = await connect()
+  await client.send('GET /x HTTP/1.0\r\n\r\n')
+  await until(() => client.reader.received > 0, 'the first half')
+  breakOff()
+  expect(await client.ended()).toBe('error')
 })
