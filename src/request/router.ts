@@ -51,7 +51,8 @@ export class Router {
       if (refusal) return { refusal }
     }
     if (this.#readsPaths) {
-      const refusal = this.#foreignTarget(found, method, path, rawHeaders)
+      const methods = [method, ...others.map((other) => other.method)]
+      const refusal = this.#foreignTarget(found, methods, path, rawHeaders)
       if (refusal) return { refusal }
     }
     // Whatever it began as, a connection that changes to another protocol can carry writes.
@@ -67,7 +68,7 @@ export class Router {
   /** Why the request writes to where its own target does not lead, or `undefined` if it doesn't. */
   #foreignTarget(
     found: RouteMatcher,
-    method: string,
+    methods: readonly string[],
     path: string,
     rawHeaders: readonly string[],
   ): Refusal | undefined {
@@ -77,8 +78,10 @@ export class Router {
       const readings = readingsOf(target)
       if (!readings) return TOO_MANY_READINGS
       for (const reading of readings) {
-        const other = this.#find(method, reading).reading(reading)
-        if (other.route !== own.route || other.task !== own.task) return foreignTarget(own, other)
+        for (const method of methods) {
+          const other = this.#find(method, reading).reading(reading)
+          if (other.route !== own.route || other.task !== own.task) return foreignTarget(own, other)
+        }
       }
     }
     return undefined

@@ -331,6 +331,18 @@ describe('the destination of a COPY or MOVE', () => {
     expect(verdict(settlements, 'POST', path, field, path)).toBe('settlements 43 +')
   })
 
+  test('what a method-override header names may lead elsewhere by it', () => {
+    const writes = new Router([
+      route('writes', { methods: ['MOVE', 'PUT'], path: '/{task}/*' }),
+      route('default'),
+    ])
+    const by = (method: string, ...fields: string[]) => verdict(writes, method, '/x', ...fields)
+    expect(by('POST', 'X-HTTP-Method', 'MOVE', 'Destination', '/7/y')).toBe('ambiguous-target')
+    expect(by('GET', 'X-Original-URL', '/7/y', 'X-HTTP-Method', 'PUT')).toBe('ambiguous-target')
+    expect(by('move', 'Destination', '/7/y')).toBe('ambiguous-target')
+    expect(by('POST', 'X-HTTP-Method', 'COPY', 'Destination', '/7/y')).toBe('default +')
+  })
+
   test('without path templates there is nothing to tell apart', () => {
     expect(verdict(plain, 'COPY', '/a', 'Destination', 'anywhere')).toBe('default +')
   })
