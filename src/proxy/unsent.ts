@@ -13,7 +13,7 @@ import type { Socket } from 'node:net'
 interface Handle {
   readonly _parent?: Handle
   close?(closed: () => void): void
-  /** Gives a code, and does nothing, where a half of the connection is just being shut down. */
+  /** While one half is being shut down it fails, and leaves a handle that nothing closes. */
   reset?(closed: () => void): number
 }
 
@@ -26,7 +26,9 @@ export function resetOnFailure(socket: Socket, isFailure: (error: Error) => bool
   const reset = tcp.reset.bind(tcp)
   tcp.close = (closed) => {
     const error = socket.errored
-    if (!error || !isFailure(error) || reset(closed) !== 0) close(closed)
+    const shuttingDown = socket.writableEnded && socket.writableLength === 0 && !socket.writableFinished
+    if (error && isFailure(error) && !shuttingDown) reset(closed)
+    else close(closed)
   }
 }
 
