@@ -133,11 +133,14 @@ export class DataPort {
   }
 
   #take(req: IncomingMessage, res: ServerResponse, change: Switch | undefined): void {
-    const plan = this.#plan
-    plan.enter()
-    res.once('close', () => plan.leave())
-    const exchange = new Exchange(req, res, takeMethod(req), plan.config, this.#parts, this.#rejectionLog)
-    this.#connections.take(req, res, () => this.#handle(exchange, plan, change))
+    const method = takeMethod(req)
+    this.#connections.take(req, res, () => {
+      // What waits behind another request goes by what is in force when its turn comes.
+      const plan = this.#plan
+      plan.enter()
+      res.once('close', () => plan.leave())
+      this.#handle(new Exchange(req, res, method, plan.config, this.#parts, this.#rejectionLog), plan, change)
+    })
   }
 
   #handle(exchange: Exchange, plan: Plan, change: Switch | undefined): void {

@@ -1,6 +1,7 @@
 /** A new configuration on SIGHUP: what changes, what stays, and what a faulty one does. */
 import fs from 'node:fs'
 import { afterAll, expect, test } from 'vitest'
+import { encode } from '../support/raw-client.ts'
 import { RecordingUpstream } from '../support/recording-upstream.ts'
 import { claim, refusal, scene } from '../support/scene.ts'
 import { until } from '../support/wait.ts'
@@ -34,6 +35,24 @@ test('routes, upstreams and what refusals say change for the next request, on a 
   await sidecar.reload({})
   expect((await connection.exchange({ method: 'PUT', target: '/free' })).status).toBe(428)
   connection.close()
+})
+
+test('a request that waits behind another goes by what is in force when its turn comes', async () => {
+  const { promise: reloaded, resolve: goOn } = Promise.withResolvers<void>()
+  upstream.once(async (exchange) => {
+    await exchange.wholeBody()
+    await reloaded
+    await exchange.answer()
+  })
+  const connection = await connect()
+  await connection.send(Buffer.concat([encode(claim('Q', 1)), encode(claim('Q', 1, { target: '/behind' }))]))
+  await until(() => upstream.whole.length === 1, 'the first request')
+  await sidecar.reload({ upstream: { url: other.url } })
+  goOn()
+  expect([(await connection.answer()).status, (await connection.answer()).status]).toEqual([200, 200])
+  expect(other.last.target).toBe('/behind')
+  connection.close()
+  await sidecar.reload({})
 })
 
 test('the same again is no change', async () => {
