@@ -233,6 +233,7 @@ describe('may never be forwarded', () => {
     ...[
       'Fencing-Token: 9',
       'FENCING_TOKEN: 9',
+      'Fencing_Holder: a',
       'fencing-task: k',
       'Fencing-Holder: a\r\nFencing-Holder: a',
       'Fencing-Holder: a,b',

@@ -1,4 +1,8 @@
-/** `npm run fuzz -- --seed S --inputs N --seconds N [--first I] [--violations N] [--main FILE]` */
+/**
+ * `npm run fuzz -- --seed S --inputs N --seconds N [--first I] [--violations N] [--main FILE]`
+ *
+ * `--first I --inputs 1` sends one input of a seed again; `--violations N` goes on until N rules are broken.
+ */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { fuzz } from './fuzz.ts'

@@ -96,8 +96,10 @@ function claimOf(fields: readonly Field[], inPath: string | undefined): Ruling {
   ]
   if (tokens.length !== 1 || tasks.length > 1 || holders.length > 1)
     return never('a part of its claim is not once')
-  const [[name, text] = ['', '']] = tokens
-  if (name.includes('_') || !/^[1-9][0-9]*$/.test(text)) return never(`its token is ${JSON.stringify(text)}`)
+  const parts = [...tasks, ...tokens, ...holders]
+  if (parts.some(([name]) => name.includes('_'))) return never('a part of its claim is spelt with _')
+  const [[, text] = ['', '']] = tokens
+  if (!/^[1-9][0-9]*$/.test(text)) return never(`its token is ${JSON.stringify(text)}`)
   const token = BigInt(text)
   if (token < FLOOR) return never(`its token ${token} is stale`)
   if (token > MAX_TOKEN) return never(`its token ${token} is out of range`)

@@ -125,4 +125,26 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     plant: '    if (frozen && mark.token < 0n) task.revokeBelow(',
     tests: ['unit/gate-operator.test.ts'],
   },
+  {
+    name: 'joined duplicates: the claim is read from fields that were joined, and the first value counts',
+    file: 'proxy/data-port.ts',
+    find: 'rawHeaders: req.rawHeaders',
+    plant:
+      "rawHeaders: Object.entries(req.headers).flatMap(([name, value]) => [name, String(value).split(', ')[0] as string])",
+    tests: ['fuzz/fuzz.test.ts'],
+  },
+  {
+    name: 'lenient length: what delimits a body is read as leniently as the parser can',
+    file: 'proxy/client-server.ts',
+    find: 'insecureHTTPParser: false',
+    plant: 'insecureHTTPParser: true',
+    tests: ['fuzz/fuzz.test.ts'],
+  },
+  {
+    name: 'decoded target: the resource gets it without its escapes',
+    file: 'proxy/sending.ts',
+    find: 'path: req.url as string',
+    plant: 'path: unescape(req.url as string)',
+    tests: ['fuzz/fuzz.test.ts'],
+  },
 ]
