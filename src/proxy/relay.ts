@@ -10,6 +10,7 @@ import { bodyPassed } from './body-memory.ts'
 import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
 import { endWhenRead } from './linger.ts'
 import { OF_ANSWER, Pace, type PaceLimits } from './pace.ts'
+import { cutShort } from './unsent.ts'
 
 type Controller = Dispatcher.DispatchController
 
@@ -89,7 +90,7 @@ export class Relay {
     this.#pace?.moved(chunk.length)
     if (this.#res.write(chunk)) return
     controller.pause()
-    this.#pace ??= new Pace(OF_ANSWER, this.#limits, this.#contended, () => this.#res.destroy())
+    this.#pace ??= new Pace(OF_ANSWER, this.#limits, this.#contended, () => cutShort(this.#req, this.#res))
     this.#pace.resume()
   }
 
