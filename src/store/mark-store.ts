@@ -7,6 +7,7 @@
  * - A mark never goes down: a lower token than the stored one changes nothing.
  * - A rejected `commit` says nothing was sent on its strength; the task must be loaded again before use.
  */
+import type { AttemptEnd, AttemptRecord, OperationRecord } from '../journal/operations.ts'
 import type { Act, Resolution, UnknownEnd, UnknownWrite, WriteRecord } from '../journal/records.ts'
 import type { Token } from '../token.ts'
 
@@ -26,6 +27,8 @@ export interface Mark {
 export interface HeldWrite {
   readonly id: string
   readonly token: Token
+  /** The operation that it was an attempt of, if any. */
+  readonly operation?: string | undefined
 }
 
 /** All of a task's state. */
@@ -56,6 +59,15 @@ export type Change =
       readonly by: string
       readonly note: string
       readonly atMs: number
+    }
+  /** An attempt of an operation is about to be sent: its operation is open. Comes with the write's intent. */
+  | { readonly kind: 'attempt'; readonly attempt: AttemptRecord }
+  /** How it ended, and what its operation is by that. Comes with the write's ending. */
+  | {
+      readonly kind: 'attempt-ended'
+      readonly id: string
+      readonly operation: string
+      readonly end: AttemptEnd
     }
   /** From now on, until the store is closed, writes may be sent without an intent. */
   | { readonly kind: 'without-intents' }
@@ -92,6 +104,8 @@ export interface MarkStore {
   load(task: string): Promise<TaskRecord>
   /** Makes the changes durable, in order. Rejects with {@link StoreError}; then nothing may rely on them. */
   commit(changes: readonly Change[]): Promise<void>
+  /** What is on record of an operation. */
+  operation(id: string): Promise<OperationRecord | undefined>
   /** Unknown writes that nobody has resolved, oldest first, at most `limit`. */
   unresolved(limit: number): Promise<UnknownWrite[]>
   /** An unknown write by its id, resolved or not. */

@@ -1,0 +1,112 @@
+/**
+ * Operations: effects with a stable identity, whoever attempts them, and what is known of each.
+ *
+ * ```
+ *   none ──attempt──▶ open ──final answer────▶ done      replayed; nothing is sent again
+ *                      │ ───other answer─────▶ failed    may be attempted again
+ *                      │ ───nothing sent─────▶ what it was before
+ *                      └ ───no whole answer──▶ unknown   attempted again, or held, as its route says
+ * ```
+ *
+ * Invariants: one attempt of an operation is open at a time; an attempt, with the fingerprint of its request and the
+ * key that the provider is told, is durable before its first byte is sent; `done` is durable before the client gets a
+ * byte of the answer, and stays.
+ */
+import { createHash } from 'node:crypto'
+import type { Token } from '../token.ts'
+import type { UnknownReason } from './records.ts'
+
+/** What names an operation. */
+export interface OperationName {
+  /** The configured name of who keeps keys apart: keys of two scopes are never the same operation. */
+  readonly scope: string
+  readonly task: string
+  /** The client's `Idempotency-Key`, without quotes. */
+  readonly key: string
+}
+
+export type OperationState = 'open' | 'failed' | 'unknown' | 'done'
+
+/** An answer as it is kept for replays. */
+export interface RecordedAnswer {
+  readonly status: number
+  /** Names and values in turn: those of the fields that the route keeps. */
+  readonly headers: readonly string[]
+  /** `undefined`: not kept, because it was too large, or erased. */
+  readonly body: Uint8Array | undefined
+}
+
+/** What is on record of an operation. */
+export interface OperationRecord extends OperationName {
+  readonly id: string
+  /** Of method, target and body of the first attempt; any other request is another operation's. */
+  readonly fingerprint: string
+  readonly state: OperationState
+  /** What the provider is told as its key; from the first attempt on. */
+  readonly providerKey: string
+  /** Wall clock of the first attempt: how old the provider's key is. */
+  readonly firstAtMs: number
+  /** Once it is done; `undefined` too if somebody found out that it was applied. */
+  readonly answer: RecordedAnswer | undefined
+  /** Whether an attempt of it was ever without a known outcome. */
+  readonly everUnknown: boolean
+}
+
+/** One attempt, as it is recorded before it is sent. The write's own record has the rest. */
+export interface AttemptRecord {
+  /** The id of the write. */
+  readonly id: string
+  readonly operation: Omit<OperationRecord, 'state' | 'answer' | 'everUnknown'>
+  /** `undefined` for a write that was admitted without a token. */
+  readonly token: Token | undefined
+  readonly holder: string | undefined
+  readonly route: string
+  readonly method: string
+  readonly target: string
+  readonly atMs: number
+}
+
+/** How an attempt ended. */
+export interface AttemptEnd {
+  readonly outcome: 'answered' | 'not-sent' | 'unknown'
+  /** Of the resource's answer, if there was a whole one. */
+  readonly status: number | undefined
+  readonly reason: UnknownReason | undefined
+  /** What to keep for replays: only of an answer that is final. */
+  readonly answer: RecordedAnswer | undefined
+  readonly final: boolean
+  readonly endedAtMs: number
+}
+
+/** An attempt as it is listed. */
+export interface ListedAttempt extends Omit<AttemptRecord, 'operation'> {
+  readonly operation: OperationName & { readonly id: string }
+  readonly outcome: AttemptEnd['outcome'] | 'open'
+  readonly status: number | undefined
+  readonly reason: UnknownReason | undefined
+  readonly endedAtMs: number | undefined
+}
+
+/** The operation's id: a digest of its name, each part with its length before it, so that no two names run together. */
+export function operationId(name: OperationName): string {
+  return digest('fencegate-operation', name.scope, name.task, name.key)
+}
+
+/** The key for the provider where the client's own isn't passed on: of the operation alone, the same for every holder. */
+export function derivedKey(id: string): string {
+  return `fg-${digest('fencegate-provider-key', id).slice(0, 48)}`
+}
+
+/** What makes a request the same as the first one of its operation. */
+export function fingerprintOf(method: string, target: string, body: Uint8Array): string {
+  return digest('fencegate-request', method, target, body)
+}
+
+function digest(...parts: (string | Uint8Array)[]): string {
+  const hash = createHash('sha256')
+  for (const part of parts) {
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part
+    hash.update(`${bytes.byteLength}:`).update(bytes)
+  }
+  return hash.digest('hex')
+}
