@@ -229,6 +229,8 @@ export interface Refusal {
   readonly token?: bigint
   /** The highest token on record, where it was known. */
   readonly highest?: bigint
+  /** What is on record of the request's operation. */
+  readonly operation?: { readonly state: string; readonly status: number | undefined }
   /** Ids of the unresolved writes that keep this one out. */
   readonly held?: readonly string[]
   /** Seconds, at least 1; only where `retry` is `after`. */

@@ -1,0 +1,53 @@
+/**
+ * Attempts of operations, as the gate sees them: what is on record before one is sent.
+ *
+ * Invariant: an attempt is reserved among the open writes before its operation is looked up, and until its ending is
+ * on record; so between the look and the send no other attempt can begin, and none can miss how this one ended.
+ */
+import type { Clock } from '../clock.ts'
+import type { Refusal } from '../errors.ts'
+import type { Change, MarkStore } from '../store/mark-store.ts'
+import { type Admission, type Attempt, NO_TOKEN } from './admission.ts'
+import * as refuse from './refusals.ts'
+import { within } from './signal.ts'
+import type { TaskState } from './task-state.ts'
+
+export class Attempts {
+  readonly #store: MarkStore
+  readonly #clock: Clock
+  readonly #timeoutMs: number
+
+  constructor(store: MarkStore, clock: Clock, timeoutMs: number) {
+    this.#store = store
+    this.#clock = clock
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Finds what is on record of the operation. False if the store doesn't say in time. */
+  async lookUp(attempt: Attempt): Promise<boolean> {
+    const asked = this.#store.operation(attempt.id).then((found) => ({ found }))
+    const answer = await within(this.#clock, this.#timeoutMs, asked).catch(() => undefined)
+    attempt.found = answer?.found
+    return answer !== undefined
+  }
+
+  /** Puts the write's intent on record, and `more`: `undefined` once that is durable. A release takes it back. */
+  async intend(admission: Admission, more: readonly Change[]): Promise<Refusal | undefined> {
+    admission.intended = true
+    const intend = this.#store.commit([{ kind: 'intent', write: admission.record }, ...more]).then(() => true)
+    const durable = await within(this.#clock, this.#timeoutMs, intend).catch(() => false)
+    return admission.permit?.interruption ?? (durable ? undefined : refuse.storeUnavailable(admission.claim))
+  }
+
+  /** Why a reserved attempt may not go on, or `undefined` if it may: to be sent, or to be answered from the record. */
+  async refusal(task: TaskState, { attempt, claim, permit }: Admission): Promise<Refusal | undefined> {
+    if (!attempt) return undefined
+    if (!(await this.lookUp(attempt))) return refuse.storeUnavailable(claim)
+    if (permit?.interruption) return permit.interruption
+    const held =
+      task.record?.held.filter(({ token }) => token < claim.token || claim.token === NO_TOKEN) ?? []
+    // What the operation itself holds up, its answer or its repeat may pass.
+    const passes = attempt.found?.state === 'done' || held.every(({ operation }) => operation === attempt.id)
+    return passes ? undefined : refuse.handoverHeld(claim, held)
+  }
+}
