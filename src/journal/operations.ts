@@ -14,7 +14,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Token } from '../token.ts'
-import type { UnknownReason } from './records.ts'
+import type { Resolution, UnknownReason } from './records.ts'
 
 /** What names an operation. */
 export interface OperationName {
@@ -27,12 +27,19 @@ export interface OperationName {
 
 export type OperationState = 'open' | 'failed' | 'unknown' | 'done'
 
+/**
+ * How an answer's body is kept. An empty one is `plain`. `none`: it could not be kept as the route wants it, as when
+ * it can't be redacted.
+ */
+export type BodyKept = 'plain' | 'encrypted' | 'none' | 'too-large' | 'erased'
+
 /** An answer as it is kept for replays. */
 export interface RecordedAnswer {
   readonly status: number
   /** Names and values in turn: those of the fields that the route keeps. */
   readonly headers: readonly string[]
-  /** `undefined`: not kept, because it was too large, or erased. */
+  readonly bodyKept: BodyKept
+  /** Its bytes, encrypted or not; `undefined` if they are not kept. */
   readonly body: Uint8Array | undefined
 }
 
@@ -48,8 +55,21 @@ export interface OperationRecord extends OperationName {
   readonly firstAtMs: number
   /** Once it is done; `undefined` too if somebody found out that it was applied. */
   readonly answer: RecordedAnswer | undefined
-  /** Whether an attempt of it was ever without a known outcome. */
+  /** Whether an attempt of it was ever without a known outcome; resolving that doesn't change it. */
   readonly everUnknown: boolean
+}
+
+/** An operation as it is listed: all but its answer's headers and body. */
+export interface ListedOperation extends Omit<OperationRecord, 'answer'> {
+  /** Rises from one operation's first attempt to the next one's; where a page ends and the next begins. */
+  readonly seq: number
+  /** Of its recorded answer. */
+  readonly status: number | undefined
+  readonly bodyKept: BodyKept | undefined
+  /** Wall clock of its last attempt. */
+  readonly lastAtMs: number
+  /** Until then the provider may know its key: it is not forgotten. */
+  readonly keepUntilMs: number
 }
 
 /** One attempt, as it is recorded before it is sent. The write's own record has the rest. */
@@ -64,6 +84,8 @@ export interface AttemptRecord {
   readonly method: string
   readonly target: string
   readonly atMs: number
+  /** How long after it the operation must not be forgotten: no shorter than the provider remembers its key. */
+  readonly keepMs: number
 }
 
 /** How an attempt ended. */
@@ -79,12 +101,18 @@ export interface AttemptEnd {
 }
 
 /** An attempt as it is listed. */
-export interface ListedAttempt extends Omit<AttemptRecord, 'operation'> {
+export interface ListedAttempt extends Omit<AttemptRecord, 'operation' | 'keepMs'> {
+  /** Rises with each attempt, whatever the clock does; where a page ends and the next begins. */
+  readonly seq: number
   readonly operation: OperationName & { readonly id: string }
   readonly outcome: AttemptEnd['outcome'] | 'open'
   readonly status: number | undefined
+  /** Whether its answer was final. */
+  readonly final: boolean
   readonly reason: UnknownReason | undefined
   readonly endedAtMs: number | undefined
+  /** What somebody found out about it, if its outcome was unknown. */
+  readonly resolution: Resolution | undefined
 }
 
 /** The operation's id: a digest of its name, each part with its length before it, so that no two names run together. */
