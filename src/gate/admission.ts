@@ -58,9 +58,6 @@ export class Attempt {
   }
 }
 
-/** The token of a write that was admitted without one: lower than every other. */
-export const NO_TOKEN = 0n
-
 export class Admission {
   readonly claim: Claim
   readonly facts: WriteFacts

@@ -6,8 +6,12 @@
  */
 import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
+import type { AttemptRecord } from '../journal/operations.ts'
 import type { Change, MarkStore } from '../store/mark-store.ts'
-import { type Admission, type Attempt, NO_TOKEN } from './admission.ts'
+import { NO_TOKEN } from '../token.ts'
+import type { Admission, Attempt, OperationAnswer } from './admission.ts'
+import { attemptEnd } from './ending-changes.ts'
+import type { Endings } from './endings.ts'
 import * as refuse from './refusals.ts'
 import { within } from './signal.ts'
 import type { TaskState } from './task-state.ts'
@@ -16,8 +20,10 @@ export class Attempts {
   readonly #store: MarkStore
   readonly #clock: Clock
   readonly #timeoutMs: number
+  readonly #endings: Endings
 
-  constructor(store: MarkStore, clock: Clock, timeoutMs: number) {
+  constructor(store: MarkStore, clock: Clock, timeoutMs: number, endings: Endings) {
+    this.#endings = endings
     this.#store = store
     this.#clock = clock
     this.#timeoutMs = timeoutMs
@@ -31,12 +37,27 @@ export class Attempts {
     return answer !== undefined
   }
 
-  /** Puts the write's intent on record, and `more`: `undefined` once that is durable. A release takes it back. */
-  async intend(admission: Admission, more: readonly Change[]): Promise<Refusal | undefined> {
+  /**
+   * Puts the write's intent on record, and with it the attempt that it is, if it is one: `undefined` once that is
+   * durable. Late or failed, it is taken back by the permit's release.
+   */
+  async intend(admission: Admission, attempt?: AttemptRecord): Promise<Refusal | undefined> {
     admission.intended = true
-    const intend = this.#store.commit([{ kind: 'intent', write: admission.record }, ...more]).then(() => true)
+    const changes: Change[] = [{ kind: 'intent', write: admission.record }]
+    if (attempt) changes.push({ kind: 'attempt', attempt })
+    if (admission.attempt) admission.attempt.record = attempt
+    const intend = this.#store.commit(changes).then(() => true)
     const durable = await within(this.#clock, this.#timeoutMs, intend).catch(() => false)
     return admission.permit?.interruption ?? (durable ? undefined : refuse.storeUnavailable(admission.claim))
+  }
+
+  /** Puts on record what an attempt was answered with, before the answer has ended. Resolves once it is durable. */
+  async recordAnswer({ id, attempt }: Admission, answer: OperationAnswer): Promise<void> {
+    if (!attempt) return
+    const end = attemptEnd({ outcome: 'answered', answer }, Date.now())
+    await new Promise<void>((durable) =>
+      this.#endings.record([{ kind: 'attempt-ended', id, operation: attempt.id, end }], durable),
+    )
   }
 
   /** Why a reserved attempt may not go on, or `undefined` if it may: to be sent, or to be answered from the record. */

@@ -20,7 +20,7 @@ export function endingChanges(admission: Admission, ending: Ending): Change[] {
   return changes
 }
 
-function attemptEnd(ending: Ending, endedAtMs: number): AttemptEnd {
+export function attemptEnd(ending: Ending, endedAtMs: number): AttemptEnd {
   const { outcome } = ending
   const answer = ending.outcome === 'answered' ? ending.answer : undefined
   return {

@@ -8,8 +8,8 @@ import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
 import type { AttemptRecord } from '../journal/operations.ts'
 import { type Change, type Mark, type MarkStore, StoreError, type TaskRecord } from '../store/mark-store.ts'
-import type { Claim, Token } from '../token.ts'
-import { Admission, type Attempt, type Ending, NO_TOKEN } from './admission.ts'
+import { type Claim, NO_TOKEN, type Token } from '../token.ts'
+import { Admission, type Attempt, type Ending, type OperationAnswer } from './admission.ts'
 import { Attempts } from './attempts.ts'
 import { decide, decideUnclaimed } from './decision.ts'
 import { endingChanges } from './ending-changes.ts'
@@ -23,18 +23,12 @@ import { within } from './signal.ts'
 import type { OperationResult, TaskState } from './task-state.ts'
 import { Tasks } from './tasks.ts'
 
-/** What an operator's act does to a task: the changes to commit, and the task's state after them. */
-export interface Effect {
-  readonly changes: readonly Change[]
-  readonly after: TaskRecord
-}
-
 export class Gate {
   readonly #options: GateOptions
   readonly #store: MarkStore
   readonly #clock: Clock
   readonly #endings: Endings
-  readonly #attempts: Attempts
+  readonly attempts: Attempts
   readonly #tasks: Tasks
   #cancelGrace: (() => void) | undefined
 
@@ -43,7 +37,7 @@ export class Gate {
     this.#store = options.store
     this.#clock = options.clock
     this.#endings = new Endings(options.store, options.clock)
-    this.#attempts = new Attempts(options.store, options.clock, options.storeTimeoutMs)
+    this.attempts = new Attempts(options.store, options.clock, options.storeTimeoutMs, this.#endings)
     this.#tasks = new Tasks(options.cachedTasks)
     if (options.graceMs > 0) this.#cancelGrace = this.#clock.after(options.graceMs, () => this.#endGrace())
   }
@@ -168,7 +162,7 @@ export class Gate {
         case 'task-frozen':
           return refuse.taskFrozen(claim)
         case 'stale-token':
-          if (admission.attempt) await this.#attempts.lookUp(admission.attempt)
+          if (admission.attempt) await this.attempts.lookUp(admission.attempt)
           return refuse.staleToken(claim, mark.token, admission.attempt?.found)
         case 'token-jump':
           return refuse.tokenJump(claim, mark.token, maxTokenJump as Token)
@@ -219,16 +213,7 @@ export class Gate {
     }
     const permit = await this.#permit(task, admission)
     if ('code' in permit) return permit
-    return (await this.#attempts.refusal(task, admission)) ?? permit
-  }
-
-  /**
-   * Puts the attempt on record, with the write's intent: `undefined` once that is durable. Late or failed, it is
-   * taken back by the permit's release.
-   */
-  async intend(admission: Admission, attempt: AttemptRecord): Promise<Refusal | undefined> {
-    if (admission.attempt) admission.attempt.record = attempt
-    return this.#attempts.intend(admission, [{ kind: 'attempt', attempt }])
+    return (await this.attempts.refusal(task, admission)) ?? permit
   }
 
   async #permit(task: TaskState, admission: Admission): Promise<Permit | Refusal> {
@@ -236,7 +221,7 @@ export class Gate {
     if (over) return refuse.overloaded(admission.claim, over)
     const permit = admission.permit ?? this.#reserve(task, admission)
     if (admission.rule.intent && !admission.intended) {
-      const refusal = await this.#attempts.intend(admission, [])
+      const refusal = await this.attempts.intend(admission)
       if (refusal) return refusal
     }
     return permit.interruption ?? (permit as HeldPermit & Permit)

@@ -8,7 +8,8 @@ import type { Act, Author, Resolution, UnknownWrite } from '../journal/records.t
 import type { Change, MarkStore, TaskRecord } from '../store/mark-store.ts'
 import type { Token } from '../token.ts'
 import type { Admission } from './admission.ts'
-import type { Effect, Gate } from './gate.ts'
+import type { Gate } from './gate.ts'
+import type { Effect } from './task-state.ts'
 
 /** A write that is still open after an act. */
 export interface OpenWrite {

@@ -28,6 +28,7 @@ export class Metrics {
     'decision',
   ])
   readonly #stale = this.#counter('stale_rejections_total', 'Writes rejected as stale', ['route'])
+  readonly #unclaimed = this.#counter('unclaimed_writes_total', 'Writes admitted without a token', ['route'])
   readonly #raises = this.#counter('raises_total', 'Marks raised durably', [])
   readonly #reload: Gauge
   readonly #outcomes = this.#counter('outcomes_total', 'How admitted writes ended', ['route', 'outcome'])
@@ -93,6 +94,11 @@ export class Metrics {
   decided(route: string, decision: string): void {
     this.#decisions.inc({ route, decision })
     if (decision === 'stale-token') this.#stale.inc({ route })
+  }
+
+  /** A write without a token came on a route that admits those. */
+  unclaimed(route: string): void {
+    this.#unclaimed.inc({ route })
   }
 
   /** `upstreamMs`: since the first byte was sent; undefined if none was. */

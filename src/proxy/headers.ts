@@ -60,6 +60,7 @@ function endToEnd(raw: RawHeaders, drop: ReadonlySet<string>): string[] {
 /** What a request passes on to the resource, compiled once for a route. */
 export class RequestHeaders {
   readonly #drop: ReadonlySet<string>
+  readonly #keyHeader: string
   readonly #upstream: Upstream
 
   /** Names are dropped besides the hop-by-hop ones if `forwardClaim` is false. */
@@ -72,7 +73,16 @@ export class RequestHeaders {
     if (!forwardClaim)
       for (const name of [claim.taskHeader, claim.tokenHeader, claim.holderHeader]) drop.add(name)
     this.#drop = drop
+    this.#keyHeader = claim.operationHeader
     this.#upstream = upstream
+  }
+
+  /** The same for an attempt of an operation: the provider is told `key`, whatever the client calls it. */
+  withKey(req: IncomingMessage, key: string): string[] {
+    const headers = this.of(req)
+    const at = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === this.#keyHeader)
+    if (at >= 0) headers[at + 1] = key
+    return headers
   }
 
   /** The fields to send; `Content-Length` is among them if the client sent it. */

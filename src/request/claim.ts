@@ -8,7 +8,7 @@
  */
 import type { ClaimConfig } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
-import { type Claim, isTask, parseToken, type Token } from '../token.ts'
+import { type Claim, isTask, NO_TOKEN, parseToken, type Token } from '../token.ts'
 import { excerpt } from './excerpt.ts'
 import { namesField } from './field-name.ts'
 import type { RequestHead, RouteMatched } from './route-match.ts'
@@ -24,12 +24,16 @@ export function readClaim(
   { rawHeaders }: RequestHead,
   matched: Pick<RouteMatched, 'task'>,
   config: ClaimFields,
+  tokenNeeded: 'required' | 'optional' = 'required',
 ): { claim: Claim } | { refusal: Refusal } {
   const token = readToken(rawHeaders, config)
   const task = readTask(rawHeaders, matched.task, config)
   const holder = readHolder(rawHeaders, config)
   if (typeof token === 'bigint' && typeof task === 'string' && !isFault(holder)) {
     return { claim: { task, token, ...(holder !== undefined && { holder }) } }
+  }
+  if (token === undefined && tokenNeeded === 'optional' && typeof task === 'string' && !isFault(holder)) {
+    return { claim: { task, token: NO_TOKEN } }
   }
   const refuse = (code: Refusal['code'], cause: string) => ({
     refusal: {

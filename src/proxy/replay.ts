@@ -1,0 +1,32 @@
+/** Answers from the record: what an operation was answered with, once more, with nothing sent. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Refusal } from '../errors.ts'
+import type { OperationRecord } from '../journal/operations.ts'
+import type { Claim } from '../token.ts'
+import { answerEarly } from './rejection.ts'
+
+/** Sends the recorded answer, or returns why there is none to send. */
+export function replay(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { answer }: OperationRecord,
+  claim: Claim,
+): Refusal | undefined {
+  if (answer?.body === undefined) return operationDone(claim, answer?.status)
+  const headers = [...answer.headers, 'Idempotent-Replayed', 'true']
+  // A body that is there has a length, except where none may be told (RFC 9110, section 8.6).
+  if (answer.status !== 204) headers.push('Content-Length', String(answer.body.byteLength))
+  res.sendDate = false
+  answerEarly(req, res, { status: answer.status, headers, body: answer.body })
+  return undefined
+}
+
+function operationDone(claim: Claim, status: number | undefined): Refusal {
+  const how = status === undefined ? 'an operator has found that out' : `it was answered with ${status}`
+  return {
+    ...claim,
+    code: 'operation-done',
+    operation: { state: 'done', status },
+    detail: `This operation has been applied: ${how}. Its answer is not kept, and nothing was sent. Look at the resource.`,
+  }
+}
