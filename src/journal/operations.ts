@@ -27,20 +27,17 @@ export interface OperationName {
 
 export type OperationState = 'open' | 'failed' | 'unknown' | 'done'
 
-/**
- * How an answer's body is kept. An empty one is `plain`. `none`: it could not be kept as the route wants it, as when
- * it can't be redacted.
- */
-export type BodyKept = 'plain' | 'encrypted' | 'none' | 'too-large' | 'erased'
+/** How an answer's body is kept, if it is. An empty one is `plain`. */
+export type KeptBody =
+  | { readonly bodyKept: 'plain' | 'encrypted'; readonly body: Uint8Array }
+  /** `none`: it could not be kept as the route wants it, as when it can't be redacted. */
+  | { readonly bodyKept: 'none' | 'too-large' | 'erased'; readonly body: undefined }
 
 /** An answer as it is kept for replays. */
-export interface RecordedAnswer {
+export type RecordedAnswer = KeptBody & {
   readonly status: number
   /** Names and values in turn: those of the fields that the route keeps. */
   readonly headers: readonly string[]
-  readonly bodyKept: BodyKept
-  /** Its bytes, encrypted or not; `undefined` if they are not kept. */
-  readonly body: Uint8Array | undefined
 }
 
 /** What is on record of an operation. */
@@ -65,7 +62,7 @@ export interface ListedOperation extends Omit<OperationRecord, 'answer'> {
   readonly seq: number
   /** Of its recorded answer. */
   readonly status: number | undefined
-  readonly bodyKept: BodyKept | undefined
+  readonly bodyKept: KeptBody['bodyKept'] | undefined
   /** Wall clock of its last attempt. */
   readonly lastAtMs: number
   /** Until then the provider may know its key: it is not forgotten. */
