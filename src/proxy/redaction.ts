@@ -3,7 +3,7 @@
  * string "[redacted]".
  *
  * Invariants: every other byte stays as it was, numbers, spaces and order included; of a key that is given twice each
- * value is replaced; what is not valid JSON is never passed on.
+ * value is replaced; with anything to take out, what is not valid JSON is never passed on.
  */
 
 const REPLACEMENT = '"[redacted]"'
@@ -14,8 +14,9 @@ interface Branch {
   readonly branches: Map<string, Branch>
 }
 
-/** The body to keep; `undefined` if it is not JSON, so that nobody can say what is in it. */
-export function redacted(body: Uint8Array, pointers: readonly string[]): Buffer | undefined {
+/** The body to keep; `undefined` if it is not JSON, so that nobody can say where in it the values are. */
+export function redacted(body: Uint8Array, pointers: readonly string[]): Uint8Array | undefined {
+  if (pointers.length === 0 || body.byteLength === 0) return body
   const text = jsonText(body)
   if (text === undefined) return undefined
   const kept: string[] = []

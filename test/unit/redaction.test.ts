@@ -3,7 +3,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { redacted } from '../../src/proxy/redaction.ts'
 
-const redact = (text: string, ...pointers: string[]) => redacted(Buffer.from(text), pointers)?.toString()
+const asText = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString()
+const redact = (text: string, ...pointers: string[]) => asText(redacted(Buffer.from(text), pointers))
 
 const R = '"[redacted]"'
 
@@ -69,11 +70,12 @@ test.each([
   ],
   ['letters beyond ASCII', '{"é":"\u{1f600}\\ud800"}', ['/e']],
   ['a value alone', '"secret"', ['/a']],
-  ['anything, without pointers', '{"a":[{},[]]}', []],
+  ['anything, without pointers', 'card=4242', []],
+  ['nothing at all', '', ['/a']],
 ])('%s: nothing is changed', (_, text, pointers) => expect(redact(text, ...pointers)).toBe(text))
 
 test.each([
-  ['nothing', ''],
+  ['a space', ' '],
   ['a form', 'card=4242'],
   ['an open object', '{"a":1'],
   ['two values', '{"a":1}\n{"a":2}'],
