@@ -27,7 +27,7 @@ export interface Config {
   readonly limits: Limits
   readonly shutdown: Shutdown
   readonly operations: {
-    /** Encrypts the answers that are kept for replays: 32 bytes, a secret. `undefined`: they are kept as they are. */
+    /** Encrypts the bodies of kept answers: 32 bytes, a secret, never shown. `undefined`: they are kept as they are. */
     readonly key: Buffer | undefined
   }
   readonly journal: JournalConfig

@@ -34,7 +34,7 @@ export function formatDuration(ms: number): string {
 
 /** Milliseconds of what is never a timer: how long something is kept or remembered. */
 export function parseAge(text: string): number {
-  const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
+  const [, digits, unit] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? []
   if (digits === undefined) {
     throw new ValueFault(
       `${shown(text)} is not a duration: write a whole number and ms, s, m, h or d, such as 30s, 12h or 30d`,
