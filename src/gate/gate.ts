@@ -6,10 +6,9 @@
  */
 import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
-import type { AttemptRecord } from '../journal/operations.ts'
 import { type Change, type Mark, type MarkStore, StoreError, type TaskRecord } from '../store/mark-store.ts'
 import { type Claim, NO_TOKEN, type Token } from '../token.ts'
-import { Admission, type Attempt, type Ending, type OperationAnswer } from './admission.ts'
+import { Admission, type Attempt, type Ending } from './admission.ts'
 import { Attempts } from './attempts.ts'
 import { decide, decideUnclaimed } from './decision.ts'
 import { endingChanges } from './ending-changes.ts'
@@ -20,7 +19,7 @@ import type { GateOptions } from './options.ts'
 import { HeldPermit, type Permit } from './permit.ts'
 import * as refuse from './refusals.ts'
 import { within } from './signal.ts'
-import type { OperationResult, TaskState } from './task-state.ts'
+import type { Effect, OperationResult, TaskState } from './task-state.ts'
 import { Tasks } from './tasks.ts'
 
 export class Gate {

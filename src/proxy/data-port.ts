@@ -11,6 +11,7 @@ import { Admission } from '../gate/admission.ts'
 import type { Gate } from '../gate/gate.ts'
 import { observe, unclaimed } from '../gate/observed.ts'
 import type { Permit } from '../gate/permit.ts'
+import { Sealing } from '../journal/sealing.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { readClaim } from '../request/claim.ts'
 import { readOperation } from '../request/operation.ts'
@@ -54,6 +55,7 @@ export class DataPort {
   readonly #rejectionLog: RejectionLog
   readonly #connections: ClientConnections
   readonly #server: ClientServer
+  readonly #sealing: Sealing | undefined
   readonly #tunnels = new Set<Tunnel>()
   #plan: Plan
   #closing = false
@@ -63,6 +65,7 @@ export class DataPort {
     const { config, log, clock } = parts
     this.#plan = new Plan(config, this.#upstreams)
     this.#rejectionLog = new RejectionLog(log, clock)
+    this.#sealing = config.operations.key && new Sealing(config.operations.key)
     this.#connections = new ClientConnections(log, config.limits)
     this.#server = createClientServer(config.limits, config.tls, this.#connections, {
       request: (req, res) => this.#take(req, res, undefined),
@@ -211,6 +214,7 @@ export class DataPort {
       writeRule: { ...plan.of(route).rule, intent: false },
       limits: bodyLimits(config.limits),
       storeTimeoutMs: config.store.timeoutMs,
+      sealing: this.#sealing,
       send: (permit, ready) => this.#send(permit, exchange, plan, undefined, ready),
     })
   }

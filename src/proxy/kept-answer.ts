@@ -4,37 +4,31 @@ import type { RecordedAnswer } from '../journal/operations.ts'
 import { answerHeaders, type RawHeaders } from './headers.ts'
 import { redacted } from './redaction.ts'
 
-/** @param body undefined if it was too long to be kept. */
+/**
+ * @param body undefined if it was too long to be held.
+ * @param seal encrypts what is kept; undefined: it is kept as it is.
+ */
 export function keptAnswer(
-  { keepHeaders, keepBodyBytes, redact }: OnceRule,
+  rule: OnceRule,
   status: number,
   headers: RawHeaders,
   body: Buffer | undefined,
+  seal: ((body: Uint8Array) => Uint8Array) | undefined,
 ): RecordedAnswer {
   const endToEnd = answerHeaders(headers, false)
-  const kept = endToEnd.filter((_, i) =>
-    keepHeaders.includes((endToEnd[i - (i % 2)] as string).toLowerCase()),
-  )
+  const kept = { status, headers: listed(endToEnd, rule.keepHeaders) }
+  if (!body || body.byteLength > rule.keepBodyBytes)
+    return { ...kept, bodyKept: 'too-large', body: undefined }
   // A coded body can't be looked into, and one that isn't JSON has no places to redact.
-  const plain = body && body.byteLength <= keepBodyBytes ? body : undefined
-  const coded = endToEnd.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'content-encoding')
-  const readable = plain && (redact.length === 0 || plain.byteLength === 0) ? plain : undefined
-  return {
-    status,
-    headers: coded && readable ? withCoding(endToEnd, kept) : kept,
-    body: readable ?? (plain && !coded ? redacted(plain, redact) : undefined),
-  }
+  const coding = listed(endToEnd, ['content-encoding'])
+  const plain = coding.length > 0 && rule.redact.length > 0 ? undefined : redacted(body, rule.redact)
+  if (!plain) return { ...kept, bodyKept: 'none', body: undefined }
+  // It is of no use without the name of its coding.
+  if (!rule.keepHeaders.includes('content-encoding')) kept.headers.push(...coding)
+  if (!seal || plain.byteLength === 0) return { ...kept, bodyKept: 'plain', body: plain }
+  return { ...kept, bodyKept: 'encrypted', body: seal(plain) }
 }
 
-/** A coded body is of no use without the name of its coding. */
-function withCoding(all: RawHeaders, kept: readonly string[]): string[] {
-  const coding: string[] = []
-  for (let i = 0; i < all.length; i += 2) {
-    const name = all[i] as string
-    if (name.toLowerCase() === 'content-encoding') coding.push(name, all[i + 1] as string)
-  }
-  return [
-    ...kept.filter((_, i) => (kept[i - (i % 2)] as string).toLowerCase() !== 'content-encoding'),
-    ...coding,
-  ]
+function listed(raw: RawHeaders, names: readonly string[]): string[] {
+  return raw.filter((_, i) => names.includes((raw[i - (i % 2)] as string).toLowerCase()))
 }

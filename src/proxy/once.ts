@@ -9,6 +9,7 @@ import type { Gate } from '../gate/gate.ts'
 import type { Permit } from '../gate/permit.ts'
 import { type AttemptRecord, derivedKey, fingerprintOf, type OperationRecord } from '../journal/operations.ts'
 import type { WriteFacts } from '../journal/records.ts'
+import type { Sealing } from '../journal/sealing.ts'
 import type { Claim } from '../token.ts'
 import type { Exchange } from './exchange.ts'
 import type { AnswerRule } from './held-answer.ts'
@@ -28,6 +29,8 @@ export interface OnceRequest {
   readonly writeRule: Admission['rule']
   readonly limits: UploadLimits
   readonly storeTimeoutMs: number
+  /** Encrypts what is kept of answers; undefined: it is kept as it is. */
+  readonly sealing: Sealing | undefined
   /** Sends it; called at most once. */
   readonly send: (permit: Permit, ready: ReadyAttempt) => void
 }
@@ -66,7 +69,7 @@ export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<voi
   if (found && found.fingerprint !== fingerprint) return refuse(mismatch(claim))
   if (found?.state === 'done') {
     permit.release(NOT_SENT)
-    const refusal = replay(req, res, found, claim)
+    const refusal = replay(req, res, found, claim, request.sealing)
     return refusal ? exchange.refuse(refusal) : exchange.replayed()
   }
   const record = attemptRecord(request, admission, attempt, fingerprint)
@@ -134,15 +137,17 @@ function attemptRecord(
 
 function answerRule(
   gate: Gate,
-  { rule, exchange, claim, storeTimeoutMs }: OnceRequest,
+  { rule, exchange, claim, storeTimeoutMs, sealing }: OnceRequest,
   admission: Admission,
 ): AnswerRule {
   const unsure = admission.attempt?.found?.everUnknown ?? false
+  const id = admission.attempt?.id as string
+  const seal = sealing && ((body: Uint8Array) => sealing.seal(body, id))
   return {
     keepBody: rule.keepBodyBytes,
     // After an unknown attempt a refusal may be that of the repeat, and not of the effect.
     isFinal: (status) => (status >= 200 && status < 300) || (!unsure && rule.finalStatuses.includes(status)),
-    keep: (status, headers, body) => keptAnswer(rule, status, headers, body),
+    keep: (status, headers, body) => keptAnswer(rule, status, headers, body, seal),
     recordEarly: (answer) => gate.attempts.recordAnswer(admission, answer),
     timeoutMs: storeTimeoutMs,
     late: () =>

@@ -1,7 +1,8 @@
 /** Answers from the record: what an operation was answered with, once more, with nothing sent. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Refusal } from '../errors.ts'
-import type { OperationRecord } from '../journal/operations.ts'
+import type { OperationRecord, RecordedAnswer } from '../journal/operations.ts'
+import type { Sealing } from '../journal/sealing.ts'
 import type { Claim } from '../token.ts'
 import { answerEarly } from './rejection.ts'
 
@@ -9,24 +10,27 @@ import { answerEarly } from './rejection.ts'
 export function replay(
   req: IncomingMessage,
   res: ServerResponse,
-  { answer }: OperationRecord,
+  { id, answer }: OperationRecord,
   claim: Claim,
+  sealing: Sealing | undefined,
 ): Refusal | undefined {
-  if (answer?.body === undefined) return operationDone(claim, answer?.status)
+  const body = answer?.bodyKept === 'encrypted' && answer.body ? sealing?.open(answer.body, id) : answer?.body
+  if (!answer || body === undefined || typeof body === 'string') return operationDone(claim, answer)
   const headers = [...answer.headers, 'Idempotent-Replayed', 'true']
   // A body that is there has a length, except where none may be told (RFC 9110, section 8.6).
-  if (answer.status !== 204) headers.push('Content-Length', String(answer.body.byteLength))
+  if (answer.status !== 204) headers.push('Content-Length', String(body.byteLength))
   res.sendDate = false
-  answerEarly(req, res, { status: answer.status, headers, body: answer.body })
+  answerEarly(req, res, { status: answer.status, headers, body })
   return undefined
 }
 
-function operationDone(claim: Claim, status: number | undefined): Refusal {
+function operationDone(claim: Claim, answer: RecordedAnswer | undefined): Refusal {
+  const status = answer?.status
   const how = status === undefined ? 'an operator has found that out' : `it was answered with ${status}`
   return {
     ...claim,
     code: 'operation-done',
     operation: { state: 'done', status },
-    detail: `This operation has been applied: ${how}. Its answer is not kept, and nothing was sent. Look at the resource.`,
+    detail: `This operation has been applied: ${how}. Its answer is not at hand, and nothing was sent. Look at the resource.`,
   }
 }
