@@ -205,8 +205,9 @@ export class Gate {
     const other = task.inFlight.attemptOf(attempt.id)
     if (other) {
       const left = deadline - this.#clock.now()
-      // One that only looks what is on record is soon over.
-      if (other.admission.intended || left <= 0) return refuse.operationInProgress(claim)
+      // One that only looks what is on record, or puts its end there, is soon over.
+      const open = other.admission.intended && !other.released
+      if (open || left <= 0) return refuse.operationInProgress(claim)
       await task.changed.wait(this.#clock, left)
       return undefined
     }

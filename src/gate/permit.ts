@@ -46,6 +46,11 @@ export class HeldPermit {
     return this.#begun
   }
 
+  /** Whether its write has ended, on record or not yet. */
+  get released(): boolean {
+    return this.#state === 'released'
+  }
+
   /** What the client is to be told, once the gate has interrupted the write. */
   get interruption(): Refusal | undefined {
     return this.#interruption

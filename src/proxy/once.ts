@@ -98,7 +98,7 @@ function whyNotAgain(found: OperationRecord, rule: OnceRule, claim: Claim): Refu
       : "The provider's key for this operation has expired, so a repeat could be applied twice."
   return {
     ...claim,
-    code: 'operation-unknown',
+    code: found.state === 'unknown' ? 'operation-unknown' : 'operation-expired',
     operation: { state: found.state, status: undefined },
     detail: `${cause} Nothing was sent. Find out, and say so with "fencegate resolve".`,
   }
