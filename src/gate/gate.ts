@@ -355,7 +355,7 @@ export class Gate {
     }
     if (mark.complete) {
       if (task.handoverSince !== undefined) {
-        this.#options.observer.handedOver(this.#clock.now() - task.handoverSince)
+        this.#options.observer.handedOver(this.#clock.now() - task.handoverSince, task.name, mark.token)
       }
       task.handedOver()
       return

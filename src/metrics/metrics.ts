@@ -31,6 +31,7 @@ export class Metrics {
   readonly #unclaimed = this.#counter('unclaimed_writes_total', 'Writes admitted without a token', ['route'])
   readonly #raises = this.#counter('raises_total', 'Marks raised durably', [])
   readonly #reload: Gauge
+  readonly #journalDropped = this.#counter('journal_dropped_total', 'Journal entries that were not kept', [])
   readonly #outcomes = this.#counter('outcomes_total', 'How admitted writes ended', ['route', 'outcome'])
   readonly #handover = this.#histogram(
     'handover_duration_seconds',
@@ -118,6 +119,10 @@ export class Metrics {
 
   handedOver(ms: number): void {
     this.#handover.observe(ms / 1000)
+  }
+
+  journalDropped(): void {
+    this.#journalDropped.inc()
   }
 
   /** The configuration was read again, and is in force or was refused. */

@@ -11,6 +11,7 @@ import { Admission } from '../gate/admission.ts'
 import type { Gate } from '../gate/gate.ts'
 import { observe, unclaimed } from '../gate/observed.ts'
 import type { Permit } from '../gate/permit.ts'
+import type { Journal } from '../journal/journal.ts'
 import { Sealing } from '../journal/sealing.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { readClaim } from '../request/claim.ts'
@@ -38,6 +39,7 @@ import { writeFacts } from './write-facts.ts'
 export interface DataPortParts {
   readonly config: Config
   readonly gate: Gate
+  readonly journal: Journal
   readonly metrics: Metrics
   readonly clock: Clock
   readonly log: Logger
@@ -64,7 +66,7 @@ export class DataPort {
     this.#parts = parts
     const { config, log, clock } = parts
     this.#plan = new Plan(config, this.#upstreams)
-    this.#rejectionLog = new RejectionLog(log, clock)
+    this.#rejectionLog = new RejectionLog(log, clock, parts.journal)
     this.#sealing = config.operations.key && new Sealing(config.operations.key)
     this.#connections = new ClientConnections(log, config.limits)
     this.#server = createClientServer(config.limits, config.tls, this.#connections, {

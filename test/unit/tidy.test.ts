@@ -51,7 +51,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'journal/',
     ...['types gate/', 'types store/', 'types config/config.ts'],
   ],
-  'sidecar.ts': [...SHARED, 'config/', 'gate/', 'store/', 'metrics/', 'proxy/', 'admin/'],
+  'sidecar.ts': [...SHARED, 'config/', 'gate/', 'store/', 'journal/', 'metrics/', 'proxy/', 'admin/'],
   'cli/': [...SHARED, 'sidecar.ts', 'config/', 'store/store-file.ts', 'admin/control-port.ts', 'demo/'],
   'main.ts': [...SHARED, 'cli/'],
   'demo/': [],
