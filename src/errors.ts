@@ -134,7 +134,7 @@ export const REFUSALS = {
   },
   'body-timeout': {
     status: 408,
-    title: 'The request body did not begin in time',
+    title: 'The request body did not come in time',
     sent: 'no',
     retry: 'never',
     proxyError: 'http_request_error',

@@ -37,24 +37,23 @@ export interface Sidecar {
 
 /**
  * Starts the sidecar and stays until a signal stops it; the process then ends. SIGHUP has `load` read the
- * configuration again. Throws {@link ExitError}.
+ * configuration again; `reloadAsked` says whether it came before anybody could. Throws {@link ExitError}.
  */
-export async function runSidecar(loaded: LoadedConfig, load: () => LoadedConfig): Promise<number> {
+export async function runSidecar(
+  loaded: LoadedConfig,
+  load: () => LoadedConfig,
+  reloadAsked: () => boolean,
+): Promise<number> {
   const { config, warnings } = loaded
   const log = pino({ level: config.log.level, base: { version } })
   for (const warning of warnings) log.warn(warning)
-  let sidecar: Sidecar | undefined
-  let asked = false
-  process.on('SIGHUP', () => {
-    asked = true
-    void sidecar?.reload('SIGHUP')
-  })
   const started = await startSidecar(loaded, load, log, (error) => {
     log.fatal(error.message)
     process.exit(error.exitCode)
   })
-  sidecar = started
-  if (asked) void sidecar.reload('SIGHUP') // It came during the start.
+  const reload = () => void started.reload('SIGHUP')
+  process.on('SIGHUP', reload)
+  if (reloadAsked()) reload()
   log.info(
     { data: show(started.data), admin: show(started.admin), routes: describeRoutes(config) },
     'listening',

@@ -16,10 +16,21 @@ export function addServe(program: Command, ends: Ends): void {
     .description('Run the sidecar. SIGTERM stops it: open writes end first.')
     .addHelpText('after', EXAMPLES)
     .action(async (options: ConfigOptions) => {
+      // First of all: without a listener this signal ends the process.
+      let reloadAsked = false
+      process.on('SIGHUP', () => {
+        reloadAsked = true
+      })
       const { loadConfig } = await import('../config/load.ts')
       const sources = sourcesOf(options)
       const loaded = loadConfig(sources)
       const { runSidecar } = await import('../sidecar.ts')
-      ends(await runSidecar(loaded, () => loadConfig(sources)))
+      ends(
+        await runSidecar(
+          loaded,
+          () => loadConfig(sources),
+          () => reloadAsked,
+        ),
+      )
     })
 }

@@ -74,7 +74,8 @@ function parseSan(text: string): SubjectAltName {
       `${shown(text)} begins with ${shown(prefix)}, which is not part of the name: write what is behind it alone`,
     )
   }
-  if (net.isIP(text) !== 0) return { kind: 'IP Address', value: canonicalIp(text) }
+  // A zone belongs to one host, and stands in no certificate.
+  if (net.isIP(text) !== 0 && !text.includes('%')) return { kind: 'IP Address', value: canonicalIp(text) }
   if (/^([a-z][a-z0-9+.-]*:\/\/|urn:)[\x21-\x7e]+$/i.test(text)) return { kind: 'URI', value: text }
   const [, local, domain = ''] = /^([\x21-\x3f\x41-\x7e]+)@(.+)$/.exec(text) ?? []
   if (local !== undefined && HOST_NAME.test(domain)) {

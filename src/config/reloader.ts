@@ -2,7 +2,7 @@
  * Puts a new configuration in force while the process runs: when asked, or when one of its files has changed.
  *
  * Invariants: a configuration is taken whole or not at all; one that is faulty, or that needs a restart, is reported
- * and the one in force stays; one reload at a time.
+ * and the one in force stays; one reload at a time, and none once it is closed.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Config } from './config.ts'
@@ -32,6 +32,7 @@ export class Reloader {
   readonly #watch: FileWatch
   #config: Config
   #last: Promise<void> = Promise.resolve()
+  #closed = false
 
   constructor(parts: ReloaderParts) {
     this.#parts = parts
@@ -50,13 +51,15 @@ export class Reloader {
     return this.#last
   }
 
-  /** Waits for a reload that is under way. */
+  /** Waits for a reload that is under way; there is none from then on, as what it would change is going. */
   async close(): Promise<void> {
+    this.#closed = true
     this.#watch.close()
     await this.#last
   }
 
   async #reload(cause: string): Promise<void> {
+    if (this.#closed) return
     const { load, apply, report } = this.#parts
     try {
       const { config, warnings, stamps } = load()

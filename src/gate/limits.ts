@@ -19,10 +19,9 @@ export interface GateLimits {
 
 /** The limit that one more request in the gate is over, if any; it has been counted among the task's users. */
 export function overWaiters(task: TaskState, token: Token, limits: GateLimits): keyof GateLimits | undefined {
-  if (task.users <= limits.waitersPerTask) return undefined
-  const { record, wanted } = task
-  const supersedes = record !== undefined && token > record.mark.token && token > (wanted?.claim.token ?? 0n)
-  return supersedes ? undefined : 'waitersPerTask'
+  const supersedes = token > task.newest
+  if (supersedes && task.operation) task.newestMeanwhile = token
+  return supersedes || task.users <= limits.waitersPerTask ? undefined : 'waitersPerTask'
 }
 
 /** The limit that one more open write would be over, if any. */

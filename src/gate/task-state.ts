@@ -35,6 +35,8 @@ export class TaskState {
   operation: Promise<OperationResult> | undefined
   /** The request with the highest token that asked for a raise which hasn't been submitted. */
   wanted: Admission | undefined
+  /** The highest token that came during the operation under way, or that it raises the mark to. */
+  newestMeanwhile: Token = 0n
   /** Requests and operators inside the gate. */
   users = 0
   /** Operators' acts that are under way or wait their turn. */
@@ -56,6 +58,13 @@ export class TaskState {
     return this.record !== undefined && this.inFlight.hasBelow(this.record.mark.token)
   }
 
+  /** The highest token known of: one above it waits for something that nobody else has asked for. */
+  get newest(): Token {
+    const asked = this.operation ? this.newestMeanwhile : (this.wanted?.claim.token ?? 0n)
+    const highest = this.record?.mark.token ?? 0n
+    return asked > highest ? asked : highest
+  }
+
   get idle(): boolean {
     return this.users === 0 && this.operation === undefined && this.inFlight.size === 0
   }
@@ -68,6 +77,7 @@ export class TaskState {
 
   beginOperation(): void {
     this.#heldMeanwhile = []
+    this.newestMeanwhile = this.wanted?.claim.token ?? 0n
     this.wanted = undefined // Whoever still wants a raise when this is over asks again.
   }
 

@@ -13,9 +13,17 @@ import type { Limits } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import { answerClientError, answerOnSocket, NO_TUNNEL } from './client-errors.ts'
 import { isWhole, lingerThenDestroy } from './linger.ts'
+import { endOf, offersUpgrade } from './request-end.ts'
 
 /** Requests that one connection may have waiting; more than anybody sends ahead in earnest. */
 const MAX_WAITING = 256
+
+/** What the waiting requests of all connections may hold; beyond it only a few of each may wait. */
+const MAX_WAITING_BYTES = 64 * 1024 * 1024
+const FEW_WAITING = 8
+
+/** Of memory, besides the bytes of its head. */
+const REQUEST_BYTES = 4096
 
 /** Connections over the limit that are answered at a time; others are cut. */
 const MAX_TURNED_AWAY = 64
@@ -35,6 +43,10 @@ interface Owed {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly start: () => void
+  /** What it holds while it waits; 0 if it need not. */
+  readonly waitingBytes: number
+  /** What the socket has read when this has come and nothing behind it; set where that matters. */
+  readonly end: number | undefined
 }
 
 export class ClientConnections {
@@ -44,6 +56,8 @@ export class ClientConnections {
   readonly #condemned = new WeakSet<Socket>()
   readonly #log: Logger
   readonly #limits: Limits
+  /** Of all connections. */
+  #waitingBytes = 0
   #admitted = 0
   #turnedAway = 0
 
@@ -76,7 +90,7 @@ export class ClientConnections {
     return this.#owed.size
   }
 
-  /** Calls `start` when the answers before this one have ended; never, if the client has left by then. */
+  /** Calls `start` when the answers before this one have ended; never, if the connection has by then. */
   take(req: IncomingMessage, res: ServerResponse, start: () => void): void {
     const { socket } = req
     // Whoever reads a body listens for himself; an error that nobody waits for must not end the process.
@@ -84,11 +98,17 @@ export class ClientConnections {
     res.on('error', ignore)
     const owed = this.#owed.get(socket) ?? []
     this.#owed.set(socket, owed)
-    owed.push({ req, res, start })
+    const waitingBytes = owed.length === 0 ? 0 : bytesOf(req)
+    this.#waitingBytes += waitingBytes
+    const offers = offersUpgrade(req)
+    const end = offers && owed.length === 0 ? endOf(req) : undefined
+    if (offers && end === undefined) res.shouldKeepAlive = false
+    owed.push({ req, res, start, waitingBytes, end })
     res.once('prefinish', () => this.#expectReading(socket, res))
     res.once('close', () => this.#ended(socket, res))
-    if (owed.length === 1) start()
-    else if (owed.length > MAX_WAITING) socket.destroy()
+    if (owed.length === 1) this.#start(socket, start)
+    else if (owed.length > (this.#waitingBytes > MAX_WAITING_BYTES ? FEW_WAITING : MAX_WAITING))
+      socket.destroy()
   }
 
   /** The parser gave up on what came after the requests that it has handed over. */
@@ -111,8 +131,15 @@ export class ClientConnections {
 
   /** A client asks for a tunnel: it is told no, after the answers that it is owed. */
   tunnel(socket: Socket): void {
-    if (this.#owed.has(socket)) this.#condemned.add(socket)
-    else answerOnSocket(NO_TUNNEL, socket, RENDERING)
+    // Node takes away its own listeners, whose work for the requests before goes on here.
+    socket.on('error', ignore)
+    const owed = this.#owed.get(socket)
+    if (owed === undefined) return answerOnSocket(NO_TUNNEL, socket, RENDERING)
+    this.#condemned.add(socket)
+    socket.on('drain', () => owed[0]?.res.emit('drain'))
+    socket.once('close', () => {
+      for (const { res } of [...owed]) res.destroy()
+    })
   }
 
   /** Nothing of the request, owed or waiting, has arrived yet on this connection. */
@@ -126,18 +153,30 @@ export class ClientConnections {
     res.once('close', () => clearTimeout(timer))
   }
 
+  /** An answer with `Connection: close` was the last: nothing behind it is processed (RFC 9112, section 9.6). */
+  #start(socket: Socket, start: () => void): void {
+    if (!socket.destroyed && !socket.writableEnded) start()
+  }
+
   #ended(socket: Socket, res: ServerResponse): void {
     const owed = this.#owed.get(socket) ?? []
     const index = owed.findIndex((one) => one.res === res)
-    if (index >= 0) owed.splice(index, 1)
+    for (const { waitingBytes, end } of index >= 0 ? owed.splice(index, 1) : []) {
+      this.#waitingBytes -= waitingBytes
+      if (end !== undefined && end !== socket.bytesRead) socket.destroySoon()
+    }
     const next = owed[0]
     if (next === undefined) {
       this.#owed.delete(socket)
       if (this.#condemned.has(socket)) socket.destroySoon()
-    } else if (index === 0 && !socket.destroyed) {
-      next.start()
+    } else if (index === 0) {
+      this.#start(socket, next.start)
     }
   }
+}
+
+function bytesOf({ rawHeaders, url = '' }: IncomingMessage): number {
+  return rawHeaders.reduce((sum, { length }) => sum + length, REQUEST_BYTES + url.length)
 }
 
 function ignore(): void {}

@@ -18,13 +18,15 @@ export interface ClientHandlers {
   readonly mayUpgrade: (req: IncomingMessage) => boolean
   /** A request of that kind; the parser has let go of its connection. `ahead` is what came behind its head. */
   readonly upgrade: (req: IncomingMessage, socket: Socket, ahead: Buffer) => void
+  /** No TLS connection came about. */
+  readonly handshakeFailed: (error: Error, socket: Socket) => void
 }
 
 export function createClientServer(
   limits: Limits,
   tls: DataPortTls | undefined,
   connections: ClientConnections,
-  { request, mayUpgrade, upgrade }: ClientHandlers,
+  { request, mayUpgrade, upgrade, handshakeFailed }: ClientHandlers,
 ): ClientServer {
   const options: http.ServerOptions = {
     maxHeaderSize: limits.headSizeBytes,
@@ -55,13 +57,24 @@ export function createClientServer(
   server.on('checkExpectation', request)
   server.on('upgrade', (req, socket, ahead) => upgrade(req, socket as Socket, ahead))
   server.on('clientError', (error, socket) => connections.failed(error, socket as Socket))
-  server.on('tlsClientError', (_error, socket) => socket.destroy())
+  // Node would have it answered as a request that could not be read.
+  server.removeAllListeners('tlsClientError')
+  server.on('tlsClientError', (error, socket) => {
+    handshakeFailed(error, socket)
+    socket.destroy()
+  })
   return server
 }
 
-/** What can change while connections are open: new ones see it. */
+/** What can change while connections are open: new ones see it. Whatever of it is left out is Node's default. */
 export function secureContext({ cert, key, clientCa }: DataPortTls) {
-  return { cert, key, ...(clientCa !== undefined && { ca: clientCa }) }
+  return {
+    cert,
+    key,
+    minVersion: 'TLSv1.2' as const,
+    // A resumed session would keep a verdict on the client that a new CA could not take back.
+    ...(clientCa !== undefined && { ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET }),
+  }
 }
 
 function handshake({ clientCa, clientCertificate }: DataPortTls, { headTimeoutMs }: Limits) {
@@ -69,8 +82,6 @@ function handshake({ clientCa, clientCertificate }: DataPortTls, { headTimeoutMs
     handshakeTimeout: headTimeoutMs,
     requestCert: clientCa !== undefined,
     rejectUnauthorized: clientCa !== undefined && clientCertificate === 'required',
-    // A resumed session would keep a verdict on the client that a new CA could not take back.
-    ...(clientCa !== undefined && { secureOptions: constants.SSL_OP_NO_TICKET }),
     ALPNProtocols: ['http/1.1'],
   }
 }

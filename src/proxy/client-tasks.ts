@@ -64,14 +64,23 @@ export function parseNames(text = ''): readonly Name[] {
   const names: Name[] = []
   NAME.lastIndex = 0
   while (NAME.lastIndex < text.length) {
-    const found = NAME.exec(text)
+    const [, kind = '', quotable = ''] = NAME.exec(text) ?? []
+    const value = kind === '' ? undefined : unquoted(quotable)
     // What can't be read names nobody, and nor does anything beside it.
-    if (!found) return []
-    const [, kind = '', value = ''] = found
-    names.push({ kind, value: value.startsWith('"') ? (JSON.parse(value) as string) : value })
+    if (value === undefined) return []
+    names.push({ kind, value })
   }
   const uris = names.filter(({ kind }) => kind === 'URI')
   return uris.length > 1 ? names.filter(({ kind }) => kind !== 'URI') : names
+}
+
+function unquoted(text: string): string | undefined {
+  if (!text.startsWith('"')) return text
+  try {
+    return JSON.parse(text) as string
+  } catch {
+    return undefined
+  }
 }
 
 function isSame(name: Name, san: ClientRule['san']): boolean {

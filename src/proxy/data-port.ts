@@ -60,12 +60,15 @@ export class DataPort {
   readonly #sealing: Sealing | undefined
   readonly #tunnels = new Set<Tunnel>()
   #plan: Plan
+  /** The plan in force, and those before it that requests are still under. */
+  readonly #plans = new Set<Plan>()
   #closing = false
 
   constructor(parts: DataPortParts) {
     this.#parts = parts
     const { config, log, clock } = parts
     this.#plan = new Plan(config, this.#upstreams)
+    this.#plans.add(this.#plan)
     this.#rejectionLog = new RejectionLog(log, clock, parts.journal)
     this.#sealing = config.operations.key && new Sealing(config.operations.key)
     this.#connections = new ClientConnections(log, config.limits)
@@ -73,11 +76,14 @@ export class DataPort {
       request: (req, res) => this.#take(req, res, undefined),
       mayUpgrade: (req) => this.#mayUpgrade(req),
       upgrade: (req, socket, ahead) => this.#take(req, responseOn(req, socket), { socket, ahead }),
+      // Anybody can have as many of these as he likes.
+      handshakeFailed: ({ message }, { remoteAddress }) =>
+        log.debug({ reason: message, client: remoteAddress }, 'TLS handshake failed'),
     })
   }
 
   get upstreams(): UpstreamState[] {
-    return this.#upstreams.states
+    return [...this.#plan.pools].map((pool) => pool.state)
   }
 
   /** Client connections that wait for an answer. */
@@ -98,10 +104,15 @@ export class DataPort {
 
   /** From now on requests are taken by this configuration; those that have begun end by the one before. */
   reload(config: Config): void {
-    const before = this.#plan
-    this.#plan = new Plan(config, this.#upstreams)
+    const next = new Plan(config, this.#upstreams)
     if (config.tls) (this.#server as SecureServer).setSecureContext(secureContext(config.tls))
-    before.whenLeft(() => this.#upstreams.keep(this.#plan.pools))
+    const before = this.#plan
+    this.#plan = next
+    this.#plans.add(next)
+    before.whenLeft(() => {
+      this.#plans.delete(before)
+      this.#upstreams.keep(new Set([...this.#plans].flatMap(({ pools }) => [...pools])))
+    })
   }
 
   /** Takes no new connections; those that are open close with their next answer, upgraded ones now. */
@@ -242,7 +253,7 @@ export class DataPort {
       res,
       method: exchange.method,
       upstream,
-      headers: attempt?.providerKey ? headers.withKey(req, attempt.providerKey) : headers.of(req),
+      headers: headers.of(req, exchange.method, attempt?.providerKey),
       limits: bodyLimits(limits),
       ...(attempt && { attempt }),
       tunnel: change && this.#tunnel(change, req, limits.idleTimeoutMs),

@@ -4,13 +4,29 @@ import type { Limits } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import { BODY_TOO_LARGE, NO_TRAILERS } from './send-failures.ts'
 
-/** What is wrong with the head whatever it asks for (RFC 9112, sections 2.3 and 3.2). The connection must end. */
+/**
+ * Fields without which a request means something else. A hop drops what `Connection` names, so that anybody who
+ * gets a name onto that list could take an `If-Match` or an `Authorization` off somebody's write.
+ */
+const END_TO_END =
+  /^(host|authorization|cookie|range|if(-.+)?|content-(?!length$).+|idempotency-key|destination|depth|overwrite|lock-token|(x-)?forwarded.*|x-.*method.*)$/
+
+/** What is wrong with the head whatever it asks for (RFC 9112, sections 2.3, 3.2 and 6.1). The connection must end. */
 export function malformedHead(
-  { httpVersion, rawHeaders }: IncomingMessage,
+  { httpVersion, rawHeaders, headers }: IncomingMessage,
   { headerCount }: Limits,
 ): Refusal | undefined {
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     return malformed('Only HTTP/1.1 and HTTP/1.0 are spoken here.')
+  }
+  if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
+    return malformed('HTTP/1.0 has no Transfer-Encoding, so nobody can say where the body ends.')
+  }
+  const dropped = members(headers.connection).find((field) => END_TO_END.test(field))
+  if (dropped !== undefined) {
+    return malformed(
+      `The Connection header names ${dropped}, which belongs to the request and not to the connection.`,
+    )
   }
   const hosts = rawHeaders.filter(
     (name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
@@ -26,6 +42,10 @@ export function malformedHead(
     }
   }
   return undefined
+}
+
+function members(list = ''): string[] {
+  return list.split(',').map((member) => member.trim().toLowerCase())
 }
 
 function malformed(cause: string): Refusal {

@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Config, Upstream } from '../config/config.ts'
+import { namesField } from '../request/field-name.ts'
 
 /** Names and values in turn. */
 export type RawHeaders = readonly string[]
@@ -45,13 +46,15 @@ export function answerHeaders(raw: RawHeaders, trailersFollow: boolean): string[
   return endToEnd(raw, trailersFollow ? HOP_BY_HOP : HOP_BY_HOP_AND_TRAILER)
 }
 
-function endToEnd(raw: RawHeaders, drop: ReadonlySet<string>): string[] {
+/** @param replaced a field that goes too, with all that a resource could take for it. */
+function endToEnd(raw: RawHeaders, drop: ReadonlySet<string>, replaced?: string): string[] {
   const nominees = nominated(raw)
   const kept: string[] = []
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     const lower = name.toLowerCase()
     if (drop.has(lower) || nominees?.has(lower)) continue
+    if (replaced !== undefined && namesField(name, replaced)) continue
     kept.push(name, raw[i + 1] as string)
   }
   return kept
@@ -69,7 +72,6 @@ export class RequestHeaders {
     // Expect ends here: the sidecar says 100 itself (RFC 9110, section 10.1.1).
     drop.add('expect')
     if (upstream.host === 'rewrite') drop.add('host')
-    if (upstream.auth) drop.add(upstream.auth.header)
     if (!forwardClaim)
       for (const name of [claim.taskHeader, claim.tokenHeader, claim.holderHeader]) drop.add(name)
     this.#drop = drop
@@ -77,25 +79,26 @@ export class RequestHeaders {
     this.#upstream = upstream
   }
 
-  /** The same for an attempt of an operation: the provider is told `key`, whatever the client calls it. */
-  withKey(req: IncomingMessage, key: string): string[] {
-    const headers = this.of(req)
-    const at = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === this.#keyHeader)
-    if (at >= 0) headers[at + 1] = key
-    return headers
-  }
-
-  /** The fields to send; `Content-Length` is among them if the client sent it. */
-  of(req: IncomingMessage): string[] {
-    const headers = endToEnd(req.rawHeaders, this.#drop)
+  /**
+   * The fields to send; `Content-Length` is among them if the client sent it.
+   *
+   * @param providerKey what the resource is told as the operation's key, instead of what the client sent.
+   */
+  of(req: IncomingMessage, method: string, providerKey?: string): string[] {
     const { forwardedHeaders, via, auth } = this.#upstream
+    const headers = endToEnd(req.rawHeaders, this.#drop, auth?.header)
     if (forwardedHeaders) {
       headers.push('X-Forwarded-For', req.socket.remoteAddress ?? 'unknown')
       headers.push('X-Forwarded-Host', req.headers.host ?? '')
       headers.push('X-Forwarded-Proto', 'encrypted' in req.socket ? 'https' : 'http')
     }
     if (via) headers.push('Via', `${req.httpVersion} fencegate`)
-    if (auth) headers.push(auth.header, auth.value)
+    if (providerKey !== undefined) {
+      const at = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === this.#keyHeader)
+      if (at >= 0) headers[at + 1] = providerKey
+    }
+    // The answer to TRACE shows the client what the resource was sent (RFC 9110, section 9.3.8).
+    if (auth && method.toUpperCase() !== 'TRACE') headers.push(auth.header, auth.value)
     return headers
   }
 }

@@ -117,7 +117,7 @@ export function answerEarly(
   res: ServerResponse,
   { status, headers, body }: EarlyAnswer,
 ): void {
-  const rest = unreadBody(req)
+  const rest = unreadBody(req, res)
   if (rest !== 'none' && rest !== 'short') res.shouldKeepAlive = false
   // An answer that failed at its head may have left its reason behind.
   res.writeHead(status, STATUS_CODES[status] as string, headers)
@@ -129,9 +129,13 @@ export function answerEarly(
   }
 }
 
-/** `withheld`: the client waits for `100 Continue`, so what it sends next can't be told from a new request. */
-function unreadBody(req: IncomingMessage): 'none' | 'short' | 'withheld' | 'long' {
+/**
+ * `withheld`: the client waits for `100 Continue`, so what it sends next can't be told from a new request. `short`: it
+ * can be read away behind the answer, which must not be the connection's last.
+ */
+function unreadBody(req: IncomingMessage, res: ServerResponse): 'none' | 'short' | 'withheld' | 'long' {
   if (req.complete || !hasBody(req)) return 'none'
   if (req.headers.expect !== undefined) return 'withheld'
-  return Number(req.headers['content-length'] ?? Infinity) <= SHORT_BODY_BYTES ? 'short' : 'long'
+  const short = Number(req.headers['content-length'] ?? Infinity) <= SHORT_BODY_BYTES
+  return short && res.shouldKeepAlive ? 'short' : 'long'
 }

@@ -7,9 +7,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerSink } from './answer-sink.ts'
-import { answerHeaders, decodeRaw } from './headers.ts'
+import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
 import { endWhenRead } from './linger.ts'
-import { Pace, type PaceLimits } from './pace.ts'
+import { OF_ANSWER, Pace, type PaceLimits } from './pace.ts'
 
 type Controller = Dispatcher.DispatchController
 
@@ -24,7 +24,7 @@ export class Relay implements AnswerSink {
   readonly #contended: () => boolean
   #interim = 0
   #gone = false
-  /** While the client doesn't take what was written. */
+  /** Since the client has not taken at once what was written. */
   #pace: Pace | undefined
   #controller: Controller | undefined
   /** The last status that the resource gave; 0 before the first. */
@@ -57,11 +57,14 @@ export class Relay implements AnswerSink {
     if (status < 200 && ++this.#interim > MAX_INTERIM) {
       return controller.abort(new Error('the resource sent interim answers without end'))
     }
+    const raw = decodeRaw(controller.rawHeaders)
+    const codings = valuesOf(raw, 'transfer-encoding')
+    const fault = faultOf(status, codings)
+    if (fault) return controller.abort(new Error(fault))
     this.status = status
     if (this.#gone) return
     const res = this.#res
-    const raw = decodeRaw(controller.rawHeaders)
-    const headers = answerHeaders(raw, this.#chunked(raw, status))
+    const headers = answerHeaders(raw, codings.length > 0 && this.#chunks(status))
     if (status < 200) {
       // Node 24 has no means of sending one; interim answers may be left out (RFC 9110, section 15.2).
       if (this.#req.httpVersion === '1.1' && 'writeInformation' in res) res.writeInformation(status, headers)
@@ -70,28 +73,28 @@ export class Relay implements AnswerSink {
     // What is left of the body has nowhere to go; the next request could not be told from it.
     if (!this.#req.complete) headers.push('Connection', 'close')
     res.sendDate = false
-    res.writeHead(status, printable(reason), headers)
+    res.writeHead(status, reasonAsReceived(reason), inNodesOrder(headers))
     res.on('drain', this.#onDrain)
   }
 
-  /** Whether the client gets the answer in chunks, which alone can be followed by trailers. */
-  #chunked(raw: readonly string[], status: number): boolean {
+  /** Whether the client can get the answer in chunks, which alone can be followed by trailers. */
+  #chunks(status: number): boolean {
     const bodiless = this.#method === 'HEAD' || status < 200 || status === 204 || status === 304
-    return (
-      !bodiless &&
-      this.#req.httpVersion === '1.1' &&
-      raw.some((name, i) => i % 2 === 0 && name.toLowerCase() === 'transfer-encoding')
-    )
+    return !bodiless && this.#req.httpVersion === '1.1'
   }
 
   data(controller: Controller, chunk: Buffer): void {
-    if (this.#gone || this.#res.write(chunk)) return
+    if (this.#gone) return
+    this.#pace?.moved(chunk.length)
+    if (this.#res.write(chunk)) return
     controller.pause()
-    this.#pace ??= new Pace(this.#limits, this.#contended, () => this.#res.destroy())
+    this.#pace ??= new Pace(OF_ANSWER, this.#limits, this.#contended, () => this.#res.destroy())
+    this.#pace.resume()
   }
 
   /** The whole answer has come. */
   end(controller: Controller): void {
+    this.#pace?.stop()
     if (this.#gone) return
     const trailers = decodeRaw(controller.rawTrailers)
     if (trailers.length > 0) this.#res.addTrailers(pairs(trailers))
@@ -100,15 +103,39 @@ export class Relay implements AnswerSink {
 
   /** What Node has to write is with the system: the client has taken enough to go on. */
   readonly #onDrain = () => {
-    this.#pace?.stop()
-    this.#pace = undefined
+    this.#pace?.hold()
     this.#controller?.resume()
   }
 }
 
-/** undici reads the reason as UTF-8; what was no UTF-8 can't be written again. */
-function printable(reason: string | undefined): string {
-  return reason !== undefined && /^[\t -~\x80-\xff]*$/.test(reason) ? reason : ''
+/** What can't be passed on as it was meant, or `undefined`. */
+function faultOf(status: number, codings: readonly string[]): string | undefined {
+  if (status === 101) return 'the resource changed to another protocol unasked'
+  // undici takes off the chunks and nothing else: the client would get the coded bytes and not be told.
+  if (codings.length > 1 || codings.some((coding) => !/^(chunked|identity)$/i.test(coding.trim()))) {
+    return 'the answer has a transfer coding that nobody asked for'
+  }
+  return undefined
+}
+
+/** undici reads the reason as UTF-8: its bytes again, or nothing if they were no UTF-8. */
+function reasonAsReceived(reason = ''): string {
+  const bytes = reason.includes('\ufffd') ? '' : Buffer.from(reason).toString('latin1')
+  return /^[\t -~\x80-\xff]*$/.test(bytes) ? bytes : ''
+}
+
+/**
+ * Node takes a Content-Disposition that stands behind a Content-Length for UTF-8, and changes its bytes or refuses
+ * them: the length goes last then.
+ */
+function inNodesOrder(headers: string[]): string[] {
+  const indexOf = (field: string) =>
+    headers.findIndex(
+      (name, i) => i % 2 === 0 && name.length === field.length && name.toLowerCase() === field,
+    )
+  if (indexOf('content-disposition') < 0) return headers
+  const length = indexOf('content-length')
+  return length < 0 ? headers : [...headers.toSpliced(length, 2), ...headers.slice(length, length + 2)]
 }
 
 function pairs(raw: string[]): [string, string][] {

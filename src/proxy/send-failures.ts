@@ -3,7 +3,7 @@ import type { Refusal } from '../errors.ts'
 import type { UnknownReason } from '../journal/records.ts'
 import type { Claim } from '../token.ts'
 import { SilenceError, TooLargeError, TrailerError } from './upload.ts'
-import { connectFailure } from './upstream.ts'
+import { connectFailure } from './upstream-connector.ts'
 
 /** Why a write was not sent: its own client, or the resource. */
 export function notSent(claim: Partial<Claim>, error: Error, origin: string): Refusal {
@@ -13,7 +13,7 @@ export function notSent(claim: Partial<Claim>, error: Error, origin: string): Re
     return {
       ...claim,
       code: 'body-timeout',
-      detail: `The body did not begin in time: ${error.message}. Nothing was sent.`,
+      detail: `The body did not come in time: ${error.message}. Nothing was sent.`,
     }
   }
   return upstreamUnreachable(claim, error, origin)

@@ -122,7 +122,9 @@ class Sending implements Dispatcher.DispatchHandler {
       controller.abort(new Error('the write ended while it waited for a connection'))
       return
     }
-    if (!this.#upload) this.#begin()
+    const slow = this.#upload?.slowSoFar
+    if (slow) controller.abort(slow)
+    else if (!this.#upload) this.#begin()
   }
 
   /** The last check. It fails only after an interruption, and that has ended the write already. */
@@ -168,8 +170,9 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   onResponseError(controller: Controller, error: Error & { code?: string }): void {
-    // A 304 may say how long the representation is (RFC 9110, section 8.6); undici misses its body.
-    if (this.#answer.status === 304 && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
+    // A 304 may say how long the representation is (RFC 9110, section 8.6), a 204 should not; undici misses a body.
+    const { status } = this.#answer
+    if ((status === 304 || status === 204) && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       this.onResponseEnd(controller)
     else this.#fail(error)
   }

@@ -7,7 +7,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import { Pace, type PaceFault, type PaceLimits } from './pace.ts'
+import { OF_BODY, Pace, type PaceFault, type PaceLimits } from './pace.ts'
 
 /** The client's own fault, within its body. */
 class BodyError extends Error {
@@ -44,6 +44,7 @@ export class Upload extends EventEmitter {
   readonly #req: IncomingMessage
   readonly #beforeFirstByte: () => boolean
   readonly #limits: UploadLimits
+  readonly #contended: () => boolean
   readonly #pace: Pace
   #attached = false
   #started = false
@@ -66,8 +67,10 @@ export class Upload extends EventEmitter {
     super()
     this.#req = req
     this.#limits = limits
+    this.#contended = contended
     this.#beforeFirstByte = beforeFirstByte
     this.#pace = new Pace(
+      OF_BODY,
       limits,
       () => this.#attached && contended(),
       (fault) => this.#fail(new SilenceError(SILENCE[fault], this.bytes)),
@@ -98,6 +101,16 @@ export class Upload extends EventEmitter {
     }
     this.#failed = failed
     req.on('readable', begun).on('end', begun).on('error', failed).on('close', failed)
+  }
+
+  /**
+   * The fault of a client whose body came too slowly while it waited for a connection: having one, it would only keep
+   * out those that still wait. No fault of one that has sent all that there is, or as much as is taken unread.
+   */
+  get slowSoFar(): Error | undefined {
+    const { complete, readableLength, readableHighWaterMark } = this.#req
+    if (complete || readableLength >= readableHighWaterMark || !this.#contended()) return undefined
+    return this.#pace.wasSlow(readableLength) ? new SilenceError(SILENCE.slow, 0) : undefined
   }
 
   /** Only there to be recognised: undici reads by events. */

@@ -1,10 +1,10 @@
 /**
- * The connections to one origin. Every option that matters to the promise stands here: TLS is verified,
- * nothing is pipelined, nothing is retried.
+ * The connections to one origin. Every option that matters to the promise stands here: nothing is pipelined,
+ * nothing is retried.
  */
-import { isIP } from 'node:net'
-import { type Dispatcher, Pool } from 'undici'
+import { type buildConnector, type Dispatcher, Pool } from 'undici'
 import type { Upstream } from '../config/config.ts'
+import { connectorTo } from './upstream-connector.ts'
 
 /** An answer's head: several times what resources send. A larger one is an unknown outcome. */
 const MAX_ANSWER_HEAD_BYTES = 64 * 1024
@@ -18,26 +18,18 @@ export interface UpstreamState {
 export class UpstreamPool {
   readonly config: Upstream
   readonly #pool: Pool
-  readonly #servername: string | undefined
+  /** undici would take it from the request's Host, and a client could choose whose certificate is right. */
+  readonly #servername: string
   #state: UpstreamState['state'] = 'unknown'
 
   constructor(config: Upstream) {
     this.config = config
-    const { protocol, hostname } = new URL(config.origin)
-    // A preserved Host must not choose the certificate's name.
-    const { serverName, ca, cert, key } = config.tls
-    this.#servername =
-      serverName ?? (protocol === 'https:' && isIP(unbracketed(hostname)) === 0 ? hostname : undefined)
+    this.#servername = new URL(config.origin).hostname
     this.#pool = new Pool(config.origin, {
       connections: config.connections,
       pipelining: 1,
       allowH2: false,
-      connect: {
-        timeout: config.connectTimeoutMs,
-        rejectUnauthorized: true,
-        ...(ca !== undefined && { ca }),
-        ...(cert !== undefined && key !== undefined && { cert, key }),
-      },
+      connect: tellingResets(connectorTo(config)),
       headersTimeout: config.headersTimeoutMs,
       bodyTimeout: config.bodyTimeoutMs,
       keepAliveTimeout: config.keepAliveTimeoutMs,
@@ -63,7 +55,7 @@ export class UpstreamPool {
       {
         ...options,
         idempotent: false,
-        ...(this.#servername && { servername: this.#servername }),
+        servername: this.#servername,
       } as Dispatcher.DispatchOptions,
       handler,
     )
@@ -85,8 +77,18 @@ export class UpstreamPool {
   }
 }
 
-function unbracketed(hostname: string): string {
-  return hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+/**
+ * undici takes a reset for the end of an answer that has no length, and half of one would pass for the whole. By a
+ * code that it doesn't know, a reset is a failure like any other.
+ */
+function tellingResets(connect: buildConnector.connector): buildConnector.connector {
+  return (options, callback) =>
+    connect(options, (...made) => {
+      made[1]?.on('error', (error: Error & { code?: string }) => {
+        if (error.code === 'ECONNRESET') error.code = 'CONNECTION_RESET'
+      })
+      callback(...made)
+    })
 }
 
 /** One pool for each distinct upstream of the routes; a pool that no configuration names any more is let go of. */
@@ -110,34 +112,14 @@ export class Upstreams {
       if (wanted.has(pool)) continue
       this.#pools.delete(key)
       this.#retired.add(pool)
-      void pool.close().then(() => this.#retired.delete(pool))
+      const gone = () => this.#retired.delete(pool)
+      // It fails if the pool is destroyed meanwhile, which does as well.
+      void pool.close().then(gone, gone)
     }
-  }
-
-  get states(): UpstreamState[] {
-    return [...this.#pools.values()].map((pool) => pool.state)
   }
 
   async destroy(): Promise<void> {
     const pools = [...this.#pools.values(), ...this.#retired]
     await Promise.all(pools.map((pool) => pool.destroy()))
   }
-}
-
-const CERTIFICATE_ERROR = /CERT|SELF_SIGNED|ISSUER|VERIFY|ALTNAME/
-
-export function isCertificateError({ code }: Error & { code?: string }): boolean {
-  return CERTIFICATE_ERROR.test(code ?? '')
-}
-
-/** Why no connection could be made, for a person. */
-export function connectFailure(error: Error & { code?: string }, origin: string): string {
-  const code = error.code ?? error.name
-  if (isCertificateError(error)) {
-    return (
-      `The certificate of ${origin} is not trusted (${code}). If it is right, name its CA in ` +
-      'upstream.tls.ca. Nothing was sent.'
-    )
-  }
-  return `No connection to ${origin} could be made (${code}). Nothing was sent; repeat the request later.`
 }

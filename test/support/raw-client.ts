@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events'
 import net, { type Socket } from 'node:net'
+import tls from 'node:tls'
 import { chunk, lines } from './upstream-exchange.ts'
 import { DEADLINE_MS, within } from './wait.ts'
 import { Body, fieldValues, framingOf, type HeaderPair, readBody, readHead, WireReader } from './wire.ts'
@@ -59,9 +60,11 @@ export class RawClient {
     this.reader = new WireReader(socket)
   }
 
-  static async connect(port: number): Promise<RawClient> {
-    const socket = net.connect({ port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true })
-    await once(socket, 'connect')
+  /** Over TLS, where there are options for it; rejects if the handshake fails. */
+  static async connect(port: number, secure?: tls.ConnectionOptions): Promise<RawClient> {
+    const options = { port, host: '127.0.0.1', noDelay: true, allowHalfOpen: true }
+    const socket = secure ? tls.connect({ ...options, ...secure }) : net.connect(options)
+    await once(socket, secure ? 'secureConnect' : 'connect')
     return new RawClient(socket)
   }
 
@@ -128,8 +131,13 @@ export class RawClient {
 }
 
 /** One request on a connection of its own. */
-export async function exchange(port: number, request: RawRequest, ms = DEADLINE_MS): Promise<RawAnswer> {
-  const client = await RawClient.connect(port)
+export async function exchange(
+  port: number,
+  request: RawRequest,
+  ms = DEADLINE_MS,
+  secure?: tls.ConnectionOptions,
+): Promise<RawAnswer> {
+  const client = await RawClient.connect(port, secure)
   try {
     return await client.exchange(request, ms)
   } finally {

@@ -48,16 +48,16 @@ export class RecordingUpstream {
   readonly #secure: boolean
   readonly #queue: Script[] = []
 
-  private constructor(identity: { key: string; cert: string } | undefined) {
+  private constructor(secure: tls.TlsOptions | undefined) {
     const serve = (socket: Socket) => void this.#serve(socket)
-    this.#secure = identity !== undefined
-    this.#server = identity
-      ? tls.createServer({ ...identity, ALPNProtocols: ['http/1.1'] }, serve)
+    this.#secure = secure !== undefined
+    this.#server = secure
+      ? tls.createServer({ ...secure, ALPNProtocols: ['http/1.1'] }, serve)
       : net.createServer({ allowHalfOpen: true, noDelay: true }, serve)
     this.#server.on('tlsClientError', () => {})
   }
 
-  static async start(options: { tls?: { key: string; cert: string } } = {}): Promise<RecordingUpstream> {
+  static async start(options: { tls?: tls.TlsOptions } = {}): Promise<RecordingUpstream> {
     const upstream = new RecordingUpstream(options.tls)
     await upstream.listen(0)
     return upstream

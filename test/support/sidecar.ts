@@ -140,8 +140,8 @@ export class SidecarProcess {
 export function serve(
   config: Settings,
   options: Pick<SidecarOptions, 'preload' | 'env'> = {},
+  file = path.join(temporaryDirectory(), 'fencegate.yaml'),
 ): SidecarProcess {
-  const file = path.join(temporaryDirectory(), 'fencegate.yaml')
   fs.writeFileSync(file, stringify(config))
   return new SidecarProcess(['--config', file], options)
 }
@@ -179,25 +179,54 @@ export class Sidecar {
   readonly adminPort: number
   /** The data directory. */
   readonly data: string
+  /** The configuration file, in a directory of its own. */
+  readonly file: string
   readonly #options: SidecarOptions
 
-  private constructor(process: SidecarProcess, listening: LogLine, data: string, options: SidecarOptions) {
+  private constructor(
+    process: SidecarProcess,
+    listening: LogLine,
+    paths: { data: string; file: string },
+    options: SidecarOptions,
+  ) {
     this.process = process
     this.port = portOf(listening.data)
     this.adminPort = portOf(listening.admin)
-    this.data = data
+    this.data = paths.data
+    this.file = paths.file
     this.#options = options
   }
 
   /** Starts a sidecar and waits until both ports answer. */
   static async start(options: SidecarOptions, data = temporaryDirectory()): Promise<Sidecar> {
-    const process = serve(settings(options.upstream, data, options.config), options)
+    const file = path.join(temporaryDirectory(), 'fencegate.yaml')
+    const process = serve(settings(options.upstream, data, options.config), options, file)
     const listening = await process.log(({ msg }) => msg === 'listening', 'the line "listening"', 20_000)
-    return new Sidecar(process, listening, data, options)
+    return new Sidecar(process, listening, { data, file }, options)
   }
 
   get logs(): readonly LogLine[] {
     return this.process.logs
+  }
+
+  /** Writes its configuration anew: this, over what it was started with. */
+  configure(config: Settings = {}): void {
+    const { upstream, config: first = {} } = this.#options
+    fs.writeFileSync(this.file, stringify(settings(upstream, this.data, merge(first, config))))
+  }
+
+  /** The lines that say what came of a reload, in order. */
+  get reloads(): readonly LogLine[] {
+    return this.logs.filter(({ cause }) => cause !== undefined)
+  }
+
+  /** Has it read its configuration again, and gives the line that says what came of it. */
+  async reload(config?: Settings): Promise<LogLine> {
+    if (config) this.configure(config)
+    const before = this.reloads.length
+    this.process.signal('SIGHUP')
+    await this.process.changes.when(() => this.reloads.length > before, 'the end of a reload')
+    return this.reloads[before] as LogLine
   }
 
   /** Ends it in an orderly way and gives the exit code. */

@@ -92,6 +92,7 @@ test.each([
   [entry('spiffe://'), 'clients[0].san: "spiffe://" is no subject', ''],
   [entry('a@b@c.example'), 'clients[0].san: "a@b@c.example" is no subject', ''],
   [entry('1.2.3.400'), 'clients[0].san: "1.2.3.400" is no subject', ''],
+  [entry('fe80::1%eth0'), 'clients[0].san: "fe80::1%eth0" is no subject', ''],
 ])('%s', (clients, start, part) => directory.expectFault(`${TLS}clients: ${clients}`, start, part))
 
 test('clients need a CA', () => {

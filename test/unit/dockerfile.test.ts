@@ -28,7 +28,7 @@ function only(name: string): Instruction {
 
 describe('the Dockerfile', () => {
   it('builds on a named version of Node that the package supports', () => {
-    const oldest = Number(/^>=(\d+)$/.exec(manifest.engines.node)?.[1])
+    const oldest = Number(/^>=(\d+)(\.\d+)?$/.exec(manifest.engines.node)?.[1])
     const majors = stages.map(({ image }) => Number(/^node:(\d+)-slim$/.exec(image)?.[1]))
     expect(new Set(majors).size).toBe(1)
     expect(majors[0]).toBeGreaterThanOrEqual(oldest)
