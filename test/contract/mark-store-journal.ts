@@ -186,6 +186,19 @@ export function journalContract(name: string, place: (floor: bigint) => Place): 
       await store.close(true)
     })
 
+    test('the operation of the newest attempt stays too, so that no place in a list comes twice', async () => {
+      const store = await place(0n).open()
+      const again = attemptRecord('again', 'a')
+      await store.commit([...ended('a', 'refused'), ...ended('b', 'final'), ...ended('c', 'final')])
+      await store.commit([...begin(again), ...finish(again, ENDS.final)])
+      await store.prune({ nowMs: 99_000, maxAgeMs: 0, maxRows: 0 })
+      expect((await store.operations(ALL)).rows.map(({ id }) => id)).toEqual(['a', 'c'])
+      await store.commit(ended('d', 'final'))
+      expect((await store.operations(ALL)).rows.map(({ seq }) => seq)).toEqual([1, 3, 4])
+      expect((await store.attempts(ALL)).rows.map(({ seq }) => seq)).toEqual([1, 3, 4, 5])
+      await store.close(true)
+    })
+
     test('what is open, unknown or unresolved is never forgotten', async () => {
       const store = await place(0n).open()
       await store.commit([...begin(attemptRecord('1', 'open')), ...ended('unknown', 'unknown')])

@@ -224,3 +224,22 @@ test('once an erasure is answered, what was erased is nowhere in the store’s f
   expect(onDisk()).toBe(false)
   await store.close(true)
 })
+
+test('a wall clock that steps ahead makes the store forget nothing early', async () => {
+  const store = await openSqliteMarkStore(options(), (error) => {
+    throw error
+  })
+  for (const [id, keepMs] of [
+    ['kept', 60_000],
+    ['expired', 0],
+    ['newest', 0],
+  ] as const) {
+    const attempt = attemptRecord(id, id, { atMs: Date.now() - 1_000, keepMs })
+    await store.commit([...begin(attempt), ...finish(attempt, ENDS.final)])
+  }
+  const aYearAhead = Date.now() + 365 * 24 * 3_600_000
+  const pruned = await store.prune({ nowMs: aYearAhead, maxAgeMs: 0, maxRows: 0 })
+  expect(pruned).toMatchObject({ operations: 1 })
+  expect(await store.operation('kept')).toMatchObject({ state: 'done' })
+  await store.close(true)
+})
