@@ -75,9 +75,10 @@ export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<voi
   const record = attemptRecord(request, admission, attempt, fingerprint)
   const late = await gate.attempts.intend(admission, record)
   if (late) return refuse(late)
+  const { providerKey } = record.operation
   request.send(permit, {
     body,
-    providerKey: record.operation.providerKey === key ? undefined : record.operation.providerKey,
+    providerKey: providerKey === facts.operation ? undefined : providerKey,
     answerRule: answerRule(gate, request, admission),
   })
 }
@@ -115,13 +116,15 @@ function mismatch(claim: Claim): Refusal {
 }
 
 function attemptRecord(
-  { exchange, route, rule, claim, key }: OnceRequest,
+  { exchange, route, rule, claim, key, facts }: OnceRequest,
   admission: Admission,
   { name, id, found }: Attempt,
   fingerprint: string,
 ): AttemptRecord {
   const atMs = Date.now()
-  const providerKey = found?.providerKey ?? (rule.providerKey === 'derive' ? derivedKey(id) : key)
+  // As the client wrote it: to a provider that doesn't read the quotes away, the bare key is another one.
+  const own = rule.providerKey === 'derive' ? derivedKey(id) : (facts.operation ?? key)
+  const providerKey = found?.providerKey ?? own
   return {
     id: admission.id,
     operation: { ...name, id, fingerprint, providerKey, firstAtMs: found?.firstAtMs ?? atMs },
