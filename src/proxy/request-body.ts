@@ -13,6 +13,8 @@ export async function readBody(
   limits: UploadLimits,
 ): Promise<Buffer> {
   if (!hasBody(req)) return Buffer.alloc(0)
+  // It left while the request waited for its turn, and won't say so again.
+  if (req.destroyed) throw new Error('the client left before its body was read')
   if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
   const upload = new Upload(req, limits, never, always)
   try {
