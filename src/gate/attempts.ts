@@ -42,6 +42,8 @@ export class Attempts {
    * durable. Late or failed, it is taken back by the permit's release.
    */
   async intend(admission: Admission, attempt?: AttemptRecord): Promise<Refusal | undefined> {
+    // What was revoked while its body came is open no more, and must not look so on record.
+    if (admission.permit?.interruption) return admission.permit.interruption
     admission.intended = true
     const changes: Change[] = [{ kind: 'intent', write: admission.record }]
     if (attempt) changes.push({ kind: 'attempt', attempt })
@@ -65,10 +67,12 @@ export class Attempts {
     if (!attempt) return undefined
     if (!(await this.lookUp(attempt))) return refuse.storeUnavailable(claim)
     if (permit?.interruption) return permit.interruption
-    const held =
-      task.record?.held.filter(({ token }) => token < claim.token || claim.token === NO_TOKEN) ?? []
-    // What the operation itself holds up, its answer or its repeat may pass.
-    const passes = attempt.found?.state === 'done' || held.every(({ operation }) => operation === attempt.id)
+    if (attempt.found?.state === 'done') return undefined
+    // It was lost with a commit that failed meanwhile, and with it what is held.
+    if (!task.record) return refuse.storeUnavailable(claim)
+    const held = task.record.held.filter(({ token }) => token < claim.token || claim.token === NO_TOKEN)
+    // What the operation itself holds up, its repeat may pass.
+    const passes = held.every(({ operation }) => operation === attempt.id)
     return passes ? undefined : refuse.handoverHeld(claim, held)
   }
 }
