@@ -185,7 +185,8 @@ export class Gate {
         case 'drain': {
           const left = handoverDeadline - this.#clock.now()
           if (left <= 0) return refuse.handoverPending(claim, !task.lowerOpen)
-          await task.changed.wait(this.#clock, left)
+          if (mark.recorded) await task.changed.wait(this.#clock, left)
+          else this.#amend(task, record, mark) // The floor: it holds nobody back before it is on record.
           continue
         }
       }
@@ -353,7 +354,7 @@ export class Gate {
         if (permit.admission.rule.standing) permit.interrupt(refuse.taskFrozen(permit.claim))
       }
     }
-    if (mark.complete) {
+    if (mark.complete || !mark.recorded) {
       if (task.handoverSince !== undefined) {
         this.#options.observer.handedOver(this.#clock.now() - task.handoverSince, task.name, mark.token)
       }
