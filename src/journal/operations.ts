@@ -65,7 +65,7 @@ export interface ListedOperation extends Omit<OperationRecord, 'answer'> {
   readonly bodyKept: KeptBody['bodyKept'] | undefined
   /** Wall clock of its last attempt. */
   readonly lastAtMs: number
-  /** Until then the provider may know its key: it is not forgotten. */
+  /** Until then it is kept, unless there are too many. */
   readonly keepUntilMs: number
 }
 
@@ -81,8 +81,13 @@ export interface AttemptRecord {
   readonly method: string
   readonly target: string
   readonly atMs: number
-  /** How long after it the operation must not be forgotten: no shorter than the provider remembers its key. */
+  /** How long after it the operation is kept. */
   readonly keepMs: number
+  /**
+   * How long after it the provider may know its key: so long it is kept however many there are. Without it that is all
+   * of `keepMs`.
+   */
+  readonly keyLifetimeMs?: number | undefined
 }
 
 /** How an attempt ended. */
@@ -98,7 +103,7 @@ export interface AttemptEnd {
 }
 
 /** An attempt as it is listed. */
-export interface ListedAttempt extends Omit<AttemptRecord, 'operation' | 'keepMs'> {
+export interface ListedAttempt extends Omit<AttemptRecord, 'operation' | 'keepMs' | 'keyLifetimeMs'> {
   /** Rises with each attempt, whatever the clock does; where a page ends and the next begins. */
   readonly seq: number
   readonly operation: OperationName & { readonly id: string }

@@ -38,9 +38,9 @@ export interface Page<T> {
 /** What may be forgotten. */
 export interface PruneLimits {
   readonly nowMs: number
-  /** Age beyond which a journal entry goes, and an operation, counted from the end of its `keepMs`. */
+  /** Age beyond which a journal entry goes. An operation goes at the end of its `keepMs`. */
   readonly maxAgeMs: number
-  /** Journal entries, and operations, beyond which the oldest go; no operation before the end of its `keepMs`. */
+  /** Journal entries, and operations, beyond which the oldest go; no operation before the end of its `keyLifetimeMs`. */
   readonly maxRows: number
 }
 

@@ -34,7 +34,8 @@ export class OperationTable {
   constructor(db: DatabaseSync) {
     this.#insert = db.prepare(
       'INSERT INTO operations (id, scope, task, key, fingerprint, provider_key, state, ever_unknown, first_at_ms, ' +
-        "last_at_ms, keep_until_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open', 0, ?7, ?8, ?9) ON CONFLICT DO NOTHING",
+        'last_at_ms, key_until_ms, keep_until_ms) ' +
+        "VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'open', 0, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING",
     )
     this.#insertAttempt = db.prepare(
       'INSERT INTO attempts (id, operation, task, token, holder, route, method, target, at_ms, outcome, final) ' +
@@ -42,7 +43,7 @@ export class OperationTable {
     )
     this.#open = db.prepare(
       "UPDATE operations SET state = iif(state = 'done', 'done', 'open'), last_at_ms = max(last_at_ms, ?2), " +
-        'keep_until_ms = max(keep_until_ms, ?3) WHERE id = ?1',
+        'key_until_ms = max(key_until_ms, ?3), keep_until_ms = max(keep_until_ms, ?4) WHERE id = ?1',
     )
     this.#end = db.prepare(
       'UPDATE attempts SET outcome = ?2, status = ?3, final = ?4, reason = ?5, ended_at_ms = ?6 ' +
@@ -83,14 +84,14 @@ export class OperationTable {
     this.#endOpen.run(nowMs)
   }
 
-  attempt({ id, operation, token, holder, route, method, target, atMs, keepMs }: AttemptRecord): void {
+  attempt(attempt: AttemptRecord): void {
+    const { id, operation, token, holder, route, method, target, atMs, keepMs } = attempt
     const { scope, task, key, fingerprint, providerKey, firstAtMs } = operation
-    const keepUntilMs = Math.ceil(atMs + keepMs)
-    this.#insert.run(
-      ...[operation.id, scope, task, key, fingerprint, providerKey, firstAtMs, atMs, keepUntilMs],
-    )
+    const keyUntilMs = Math.ceil(atMs + (attempt.keyLifetimeMs ?? keepMs))
+    const times = [atMs, keyUntilMs, Math.max(keyUntilMs, Math.ceil(atMs + keepMs))] as const
+    this.#insert.run(operation.id, scope, task, key, fingerprint, providerKey, firstAtMs, ...times)
     const named = [id, operation.id, token ?? null, holder ?? null, route, method, target, atMs] as const
-    if (this.#insertAttempt.run(...named).changes !== 0) this.#open.run(operation.id, atMs, keepUntilMs)
+    if (this.#insertAttempt.run(...named).changes !== 0) this.#open.run(operation.id, ...times)
   }
 
   ended(id: string, { outcome, status, reason, answer, final, endedAtMs }: AttemptEnd): void {

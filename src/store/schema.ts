@@ -70,7 +70,7 @@ export const FINISHED = "state IN ('done', 'failed')"
 /**
  * `seq` gives the order in which records were made, whatever the clock does. `attempts.operation` is the `seq` of its
  * operation; its `id` is that of its write. An answer has all of `status`, `headers` and `body_kept` or none.
- * `keep_until_ms` is when the provider has forgotten the operation's key, at the latest.
+ * `key_until_ms` is when the provider has forgotten the operation's key, at the latest.
  *
  * The operators' acts are in the journal too, where they age.
  */
@@ -87,7 +87,8 @@ const VERSION_2 = `
     ever_unknown  INTEGER NOT NULL CHECK (ever_unknown IN (0, 1)),
     first_at_ms   INTEGER NOT NULL,
     last_at_ms    INTEGER NOT NULL,
-    keep_until_ms INTEGER NOT NULL,
+    key_until_ms  INTEGER NOT NULL,
+    keep_until_ms INTEGER NOT NULL CHECK (keep_until_ms >= key_until_ms),
     status        INTEGER,
     headers       TEXT,
     body_kept     TEXT CHECK (body_kept IN ('plain', 'encrypted', 'none', 'too-large', 'erased')),

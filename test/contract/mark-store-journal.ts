@@ -1,6 +1,7 @@
 /** The part of the contract on the record that is read in pages: lists, the journal, and what may be forgotten of them. */
 import { describe, expect, test } from 'vitest'
 import type { JournalEntry } from '../../src/journal/entries.ts'
+import type { AttemptRecord } from '../../src/journal/operations.ts'
 import type { Change } from '../../src/store/mark-store.ts'
 import {
   ANSWER,
@@ -142,7 +143,7 @@ export function journalContract(name: string, place: (floor: bigint) => Place): 
       await store.close(true)
     })
 
-    test('an operation is forgotten by age after its key can’t be known any more, with its attempts', async () => {
+    test('an operation is forgotten when its time after its last attempt is over, with its attempts', async () => {
       const store = await place(0n).open()
       await store.commit([
         ...ended('a', 'final'),
@@ -154,35 +155,39 @@ export function journalContract(name: string, place: (floor: bigint) => Place): 
         ...finish(attemptRecord('2', 'b'), ENDS.refused),
         ...begin(attemptRecord('3', 'last')),
       ])
-      const prune = (nowMs: number) => store.prune({ nowMs, maxAgeMs: 100, maxRows: 99 })
-      expect(await prune(1_599)).toMatchObject({ operations: 0, attempts: 0 })
-      expect(await prune(1_600)).toMatchObject({ operations: 1, attempts: 1, more: false })
+      const prune = (nowMs: number) => store.prune({ nowMs, maxAgeMs: 99_000, maxRows: 99 })
+      expect(await prune(1_499)).toMatchObject({ operations: 0, attempts: 0 })
+      expect(await prune(1_500)).toMatchObject({ operations: 1, attempts: 1, more: false })
       expect(await store.operation('a')).toBeUndefined()
-      expect(await prune(1_601)).toMatchObject({ operations: 1, attempts: 2, more: false })
+      expect(await prune(1_501)).toMatchObject({ operations: 1, attempts: 2, more: false })
       expect((await store.operations(ALL)).rows.map(({ id }) => id)).toEqual(['last'])
       expect((await store.attempts(ALL)).rows.map(({ id }) => id)).toEqual(['of last', '3'])
       await store.close(true)
     })
 
-    test('of too many operations the first to expire go, but none whose key may be known', async () => {
+    test('of too many operations the next to expire go, but none whose key may be known', async () => {
       const store = await place(0n).open()
-      for (const [id, atMs] of [
-        ['a', 3_000],
-        ['b', 1_000],
-        ['c', 2_000],
-        ['d', 4_000],
-      ] as const) {
-        await store.commit(ended(id, 'final', atMs))
+      const add = async (id: string, atMs: number, times: Partial<AttemptRecord>) => {
+        const attempt = attemptRecord(id, id, { atMs, ...times })
+        await store.commit([...begin(attempt), ...finish(attempt, ENDS.final)])
       }
+      const times = { keepMs: 5_000, keyLifetimeMs: 500 }
+      await add('a', 3_000, times)
+      await add('b', 1_000, times)
+      await add('c', 2_000, times)
+      await add('d', 2_000, { keepMs: 5_000 }) // Its key is known as long as it is kept.
+      await add('e', 2_000, { keepMs: 0, keyLifetimeMs: 5_000 })
+      await add('f', 4_000, times)
       const left = async (nowMs: number, maxRows: number) => {
-        await store.prune({ nowMs, maxAgeMs: 99_000, maxRows })
+        await store.prune({ nowMs, maxAgeMs: 0, maxRows })
         return (await store.operations(ALL)).rows.map(({ id }) => id).join('')
       }
-      expect(await left(99_000, 4)).toBe('abcd')
-      expect(await left(1_499, 0)).toBe('abcd')
-      expect(await left(99_000, 3)).toBe('acd')
-      expect(await left(2_500, 0)).toBe('ad')
-      expect(await left(99_000, 0)).toBe('d')
+      expect(await left(3_400, 6)).toBe('abcdef')
+      expect(await left(1_499, 0)).toBe('abcdef')
+      expect(await left(3_400, 5)).toBe('acdef')
+      expect(await left(3_400, 0)).toBe('adef')
+      expect(await left(6_999, 0)).toBe('def')
+      expect(await left(7_000, 99)).toBe('f')
       await store.close(true)
     })
 

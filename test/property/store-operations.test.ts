@@ -29,6 +29,7 @@ const attempt: fc.Arbitrary<AttemptRecord> = fc
     token: fc.constantFrom(undefined, 8n, 2n ** 63n - 1n),
     atMs: fc.nat(2_000),
     keepMs: fc.nat(500),
+    keyLifetimeMs: fc.option(fc.nat(600), { nil: undefined }),
   })
   .map(({ id, ...fields }) => {
     const of = id % OPERATIONS.length

@@ -101,16 +101,16 @@ export class MemoryOperations {
   }
 
   /** Returns how many operations and attempts it forgot. */
-  prune({ nowMs, maxAgeMs, maxRows }: PruneLimits): { operations: number; attempts: number } {
+  prune({ nowMs, maxRows }: PruneLimits): { operations: number; attempts: number } {
     const newest = [this.#operations, this.#attempts].map((map) => [...map.values()].at(-1))
     const expired = [...this.#operations.values()]
-      .filter((operation) => keepUntil(operation) <= nowMs && isFinished(operation))
+      .filter((operation) => keyUntil(operation) <= nowMs && isFinished(operation))
       .filter(
         (operation) => !newest.includes(operation) && !operation.attempts.some((a) => newest.includes(a)),
       )
       .sort((a, b) => keepUntil(a) - keepUntil(b))
     const surplus = this.#operations.size - maxRows
-    const gone = expired.filter((operation, i) => i < surplus || keepUntil(operation) <= nowMs - maxAgeMs)
+    const gone = expired.filter((operation, i) => i < surplus || keepUntil(operation) <= nowMs)
     for (const { first, attempts } of gone) {
       this.#operations.delete(first.id)
       for (const { id } of attempts) this.#attempts.delete(id)
@@ -150,8 +150,11 @@ function stateOf({ attempts }: StoredOperation): OperationState {
 const isFinished = ({ attempts }: StoredOperation) =>
   attempts.every((attempt) => attempt.end && !isDoubtful(attempt))
 
-const keepUntil = ({ attempts }: StoredOperation) =>
-  Math.max(...attempts.map(({ atMs, keepMs }) => atMs + keepMs))
+const keyUntil = ({ attempts }: StoredOperation) =>
+  Math.max(...attempts.map(({ atMs, keepMs, keyLifetimeMs }) => atMs + (keyLifetimeMs ?? keepMs)))
+
+const keepUntil = (operation: StoredOperation) =>
+  Math.max(keyUntil(operation), ...operation.attempts.map(({ atMs, keepMs }) => atMs + keepMs))
 
 function recordOf(operation: StoredOperation): Omit<OperationRecord, 'answer'> {
   const everUnknown = operation.attempts.some(({ end }) => end?.outcome === 'unknown')
@@ -169,7 +172,13 @@ function listOperation(operation: StoredOperation): ListedOperation {
   }
 }
 
-function listAttempt({ end, resolution, keepMs: _, ...record }: StoredAttempt): ListedAttempt {
+function listAttempt({
+  end,
+  resolution,
+  keepMs: _,
+  keyLifetimeMs: __,
+  ...record
+}: StoredAttempt): ListedAttempt {
   const { id, scope, task, key } = record.operation
   return {
     ...record,

@@ -78,7 +78,10 @@ export function resolved(id: string, resolution: 'applied' | 'not-applied' | 'co
 }
 
 /** As it is listed while it is open. */
-export function listed({ keepMs: _, ...attempt }: AttemptRecord, seq: number): ListedAttempt {
+export function listed(
+  { keepMs: _, keyLifetimeMs: __, ...attempt }: AttemptRecord,
+  seq: number,
+): ListedAttempt {
   const { id, scope, task, key } = attempt.operation
   const open = {
     outcome: 'open',
