@@ -17,7 +17,7 @@ import { keptAnswer } from './kept-answer.ts'
 import { replay } from './replay.ts'
 import { isClientFault, readBody } from './request-body.ts'
 import { notSent } from './send-failures.ts'
-import type { UploadLimits } from './upload.ts'
+import { TooLargeError, type UploadLimits } from './upload.ts'
 
 export interface OnceRequest {
   readonly exchange: Exchange
@@ -48,6 +48,8 @@ const NOT_SENT = { outcome: 'not-sent' } as const
 export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<void> {
   const { exchange, rule, claim, key, facts, writeRule } = request
   const { req, res } = exchange
+  const length = Number(req.headers['content-length'] ?? 0)
+  if (length > rule.maxBodyBytes) return exchange.refuse(bodyTooLarge(request))
   const attempt = new Attempt({ scope: rule.scope, task: claim.task, key })
   const admission = new Admission(claim, writeRule, facts, attempt)
   const permit = await gate.admit(admission)
@@ -59,10 +61,10 @@ export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<voi
   }
   const closed = found && whyNotAgain(found, rule, claim)
   if (closed) return refuse(closed)
-  const body = await bodyOf(request).catch((error: Error) => error)
-  if (body instanceof Error) {
+  const body = await bodyOf(request, permit)
+  if (!Buffer.isBuffer(body)) {
     permit.release(NOT_SENT)
-    if (isClientFault(body)) exchange.refuse(notSent(claim, body, ''))
+    if (body) exchange.refuse(body)
     return
   }
   const fingerprint = fingerprintOf(exchange.method, req.url as string, body)
@@ -83,8 +85,32 @@ export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<voi
   })
 }
 
-function bodyOf({ exchange: { req, res }, rule, limits }: OnceRequest): Promise<Buffer> {
-  return readBody(req, res, { ...limits, bodySize: Math.min(limits.bodySize, rule.maxBodyBytes) })
+/** The whole body; or what the client is to be told, if it is there. */
+async function bodyOf(request: OnceRequest, permit: Permit): Promise<Buffer | Refusal | undefined> {
+  const { exchange, rule, limits, claim } = request
+  let interruption: Refusal | undefined
+  const unwanted = (stop: () => void) =>
+    permit.onInterrupt((refusal) => {
+      interruption = refusal
+      stop()
+    })
+  const bodySize = Math.min(limits.bodySize, rule.maxBodyBytes)
+  try {
+    return await readBody(exchange.req, exchange.res, { ...limits, bodySize }, unwanted)
+  } catch (error) {
+    if (error instanceof TooLargeError && bodySize < limits.bodySize) return bodyTooLarge(request)
+    return isClientFault(error) ? notSent(claim, error, '') : interruption
+  }
+}
+
+function bodyTooLarge({ claim, route, rule }: OnceRequest): Refusal {
+  return {
+    ...claim,
+    code: 'body-too-large',
+    detail:
+      `The body is larger than once.maxBody of the route ${route.name}, ${rule.maxBodyBytes} bytes, and an operation ` +
+      'is known by its whole body. Nothing was sent. Send less at once, or raise the limit.',
+  }
 }
 
 /** Why an operation that is on record, and isn't done, is not attempted again. */
@@ -135,23 +161,29 @@ function attemptRecord(
     target: admission.facts.target,
     atMs,
     keepMs: rule.retentionMs,
+    keyLifetimeMs: rule.keyLifetimeMs,
   }
 }
 
 function answerRule(
   gate: Gate,
-  { rule, exchange, claim, storeTimeoutMs, sealing }: OnceRequest,
+  { rule, route, exchange, claim, storeTimeoutMs, sealing }: OnceRequest,
   admission: Admission,
 ): AnswerRule {
   const unsure = admission.attempt?.found?.everUnknown ?? false
   const id = admission.attempt?.id as string
   const seal = sealing && ((body: Uint8Array) => sealing.seal(body, id))
+  // What doesn't tell the outcome has nothing to be put on record before the exchange is over.
+  const tells = (status: number) => !route.unknownStatuses.includes(status)
   return {
     keepBody: rule.keepBodyBytes,
     // After an unknown attempt a refusal may be that of the repeat, and not of the effect.
-    isFinal: (status) => (status >= 200 && status < 300) || (!unsure && rule.finalStatuses.includes(status)),
+    isFinal: (status) =>
+      tells(status) && ((status >= 200 && status < 300) || (!unsure && rule.finalStatuses.includes(status))),
     keep: (status, headers, body) => keptAnswer(rule, status, headers, body, seal),
-    recordEarly: (answer) => gate.attempts.recordAnswer(admission, answer),
+    recordEarly: async (answer) => {
+      if (tells(answer.status)) await gate.attempts.recordAnswer(admission, answer)
+    },
     timeoutMs: storeTimeoutMs,
     late: () =>
       exchange.refuse({

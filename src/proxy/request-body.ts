@@ -5,12 +5,16 @@ import { SilenceError, TooLargeError, TrailerError, Upload, type UploadLimits } 
 
 /**
  * The body, at most `limits.bodySize` bytes. A client that waits for `100 Continue` is told to go on. Rejects with
- * the client's fault ({@link TooLargeError}, {@link SilenceError}, {@link TrailerError}), or another error if it left.
+ * the client's fault ({@link TooLargeError}, {@link SilenceError}, {@link TrailerError}), or another error if it left
+ * or nobody wants the body any more.
+ *
+ * @param unwanted is given what to call then.
  */
 export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
   limits: UploadLimits,
+  unwanted: (stop: () => void) => void,
 ): Promise<Buffer> {
   if (!hasBody(req)) return Buffer.alloc(0)
   // It left while the request waited for its turn, and won't say so again.
@@ -20,6 +24,7 @@ export async function readBody(
   try {
     return await new Promise<Buffer>((resolve, reject) => {
       const chunks: Buffer[] = []
+      unwanted(() => reject(new Error('the body is not wanted any more')))
       upload.whenBegun(() => {
         upload
           .on('data', (chunk: Buffer) => chunks.push(chunk))
