@@ -37,6 +37,7 @@ export class HeldAnswer implements AnswerSink {
   #headers: string[] = []
   /** `held`, `recording`: nothing of the final answer was passed on. `given-up`: nothing will be. */
   #state: 'held' | 'recording' | 'passing' | 'whole' | 'given-up' = 'held'
+  #gone = false
   #timer: NodeJS.Timeout | undefined
   status = 0
 
@@ -55,13 +56,18 @@ export class HeldAnswer implements AnswerSink {
 
   data(controller: Controller, chunk: Buffer): void {
     if (this.#state === 'passing') return this.#relay.data(controller, chunk)
+    // There is nobody to be given more than what is kept.
+    if (this.#state === 'given-up' || (this.#state === 'recording' && this.#gone)) return
     this.#chunks.push(chunk)
     this.#bytes += chunk.length
     if (this.#state !== 'held' || this.#bytes <= this.#rule.keepBody) return
     this.#state = 'recording'
     controller.pause()
+    this.#expectRecord()
     void this.#rule.recordEarly(this.#answer(undefined)).then(() => {
-      if (this.#state === 'recording') this.#pass()
+      if (this.#state !== 'recording') return
+      clearTimeout(this.#timer)
+      this.#pass()
       controller.resume()
     })
   }
@@ -70,13 +76,11 @@ export class HeldAnswer implements AnswerSink {
     if (this.#state === 'passing') return this.#relay.end(controller)
     if (this.#state !== 'held') return
     this.#state = 'whole'
-    this.#timer = setTimeout(() => {
-      this.giveUp()
-      this.#rule.late()
-    }, this.#rule.timeoutMs)
+    this.#expectRecord()
   }
 
   leave(): void {
+    this.#gone = true
     this.#relay.leave()
     this.#controller?.resume()
   }
@@ -97,7 +101,18 @@ export class HeldAnswer implements AnswerSink {
   /** The client is told something else. */
   giveUp(): void {
     clearTimeout(this.#timer)
-    if (this.#state !== 'passing') this.#state = 'given-up'
+    if (this.#state === 'passing') return
+    this.#state = 'given-up'
+    this.#chunks = []
+  }
+
+  /** The record may take longer than a client waits; what is left of the answer is then read away. */
+  #expectRecord(): void {
+    this.#timer = setTimeout(() => {
+      this.giveUp()
+      if (!this.#gone) this.#rule.late()
+      this.#controller?.resume()
+    }, this.#rule.timeoutMs)
   }
 
   #answer(body: Buffer | undefined): OperationAnswer {
