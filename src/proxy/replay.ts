@@ -17,8 +17,9 @@ export function replay(
   const body = answer?.bodyKept === 'encrypted' && answer.body ? sealing?.open(answer.body, id) : answer?.body
   if (!answer || body === undefined || typeof body === 'string') return operationDone(claim, answer)
   const headers = [...answer.headers, 'Idempotent-Replayed', 'true']
-  // A body that is there has a length, except where none may be told (RFC 9110, section 8.6).
-  if (answer.status !== 204) headers.push('Content-Length', String(body.byteLength))
+  // A body that is there has a length; where there can be none, its length would say something else (RFC 9110, section 8.6).
+  const bodiless = answer.status === 204 || answer.status === 304 || req.method === 'HEAD'
+  if (!bodiless) headers.push('Content-Length', String(body.byteLength))
   res.sendDate = false
   answerEarly(req, res, { status: answer.status, headers, body })
   return undefined
