@@ -196,7 +196,8 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   #unknown(reason: UnknownReason): Ending {
-    return { outcome: 'unknown', reason, bytesSent: this.#upload?.bytes ?? 0 }
+    const whole = this.#outgoing.attempt?.body.byteLength ?? 0
+    return { outcome: 'unknown', reason, bytesSent: this.#upload?.bytes ?? whole }
   }
 
   /** The gate wants it to end: a permit that hasn't begun never will, one that has loses its connection. */
