@@ -67,6 +67,14 @@ export class Operator {
     })
   }
 
+  /** Takes the bodies of the recorded answers of the task's operations off the disk. */
+  erase(task: string, author: Author): Promise<OpenWrite[]> {
+    return this.#gate.operate(task, (record) => ({
+      changes: [{ kind: 'erase-bodies', task }, act('erase', task, undefined, author)],
+      after: record,
+    }))
+  }
+
   /**
    * Says what became of an unknown write. Saying the same again changes nothing. Throws {@link ActError} if
    * there is no such record, or it was resolved otherwise.
