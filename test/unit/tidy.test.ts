@@ -52,7 +52,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...['types gate/', 'types store/', 'types config/config.ts'],
   ],
   'sidecar.ts': [...SHARED, 'config/', 'gate/', 'store/', 'journal/', 'metrics/', 'proxy/', 'admin/'],
-  'cli/': [...SHARED, 'sidecar.ts', 'config/', 'store/store-file.ts', 'admin/control-port.ts', 'demo/'],
+  'cli/': [...SHARED, 'sidecar.ts', 'config/', 'store/store-file.ts', 'journal/', 'demo/'],
   'main.ts': [...SHARED, 'cli/'],
   'demo/': [],
 }
