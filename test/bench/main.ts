@@ -11,6 +11,7 @@ import { handovers } from './handover.ts'
 import { memory } from './memory.ts'
 import { build, endAll } from './processes.ts'
 import { raises } from './raises.ts'
+import { reconciling } from './reconcile.ts'
 import { render, type Scale, type Section } from './report.ts'
 import { fencedWrites, profileWrites } from './writes.ts'
 
@@ -19,6 +20,7 @@ const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> =
   raises,
   handovers,
   memory,
+  reconcile: reconciling,
 }
 
 const { values } = parseArgs({
