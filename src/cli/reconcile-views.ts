@@ -1,67 +1,13 @@
 /** How reconciled operations are shown: attempts by operation and token, the canonical list, and differences. */
 import type { Difference } from '../journal/comparison.ts'
 import { type Attempt, isDoubtful, type ReconciledOperation } from '../journal/reconcile.ts'
-import type { Token } from '../token.ts'
 import { type Columns, time, type View } from './listing.ts'
+import { sideBySide, stateOf } from './reconcile-table.ts'
 
-/** More tokens than that share one column. */
-const MAX_TOKEN_COLUMNS = 6
-
-/** One operation, or one of its attempts where each has a line of its own. */
+/** An attempt, where each has a line of its own. */
 export interface AttemptRow {
   readonly operation: ReconciledOperation
   readonly attempt: Attempt
-}
-
-const stateOf = ({ verdict, byTwoHolders }: ReconciledOperation) =>
-  byTwoHolders ? `${verdict}, two holders` : verdict
-
-/** Attempts side by side, a column for each token. */
-export function sideBySide(operations: readonly ReconciledOperation[]): View<ReconciledOperation> {
-  return { table: tableOf(operations), csv: {}, json: operationJson }
-}
-
-function tableOf(operations: readonly ReconciledOperation[]): Columns<ReconciledOperation> {
-  const tokens = tokensOf(operations)
-  const named = operations.some(({ key, providerKey }) => key !== providerKey)
-  const scoped = operations.some(({ scope }) => scope !== operations[0]?.scope)
-  const ofToken = (token: Token | undefined) => (operation: ReconciledOperation) =>
-    operation.attempts
-      .filter((attempt) => attempt.token === token)
-      .map(outcomeOf)
-      .join('; ')
-  const inOne = ({ attempts }: ReconciledOperation) =>
-    attempts.map((attempt) => `${titleOf(attempt.token)}: ${outcomeOf(attempt)}`).join('; ')
-  return {
-    OPERATION: ({ key }) => key,
-    ...(named && { 'PROVIDER KEY': ({ providerKey }: ReconciledOperation) => providerKey }),
-    ...(scoped && { SCOPE: ({ scope }: ReconciledOperation) => scope }),
-    STATE: stateOf,
-    ...(tokens.length <= MAX_TOKEN_COLUMNS
-      ? Object.fromEntries(tokens.map((token) => [titleOf(token), ofToken(token)]))
-      : { ATTEMPTS: inOne }),
-  }
-}
-
-/** In their order; that there was none comes last. */
-function tokensOf(operations: readonly ReconciledOperation[]): (Token | undefined)[] {
-  const tokens = new Set<Token | undefined>()
-  for (const { attempts } of operations) for (const { token } of attempts) tokens.add(token)
-  // Whatever the comparison, `sort` puts what is undefined last.
-  return [...tokens].sort((a, b) => ((a as Token) < (b as Token) ? -1 : 1))
-}
-
-function titleOf(token: Token | undefined): string {
-  return token === undefined ? 'NO TOKEN' : `TOKEN ${token}`
-}
-
-/** In words; with the id where somebody has to find out. */
-function outcomeOf(attempt: Attempt): string {
-  const { outcome, status, final, reason, resolution, id } = attempt
-  if (outcome === 'answered') return `answered ${status}${final ? '' : ', not final'}`
-  if (outcome === 'not-sent') return 'not sent'
-  if (outcome === 'open') return 'open'
-  return `unknown (${reason})${isDoubtful(attempt) ? ` ${id}` : `, found ${resolution}`}`
 }
 
 /** A line for each attempt. */
@@ -86,6 +32,11 @@ export const ATTEMPT_COLUMNS: Columns<AttemptRow> = {
 }
 
 export const ATTEMPTS: View<AttemptRow> = { table: ATTEMPT_COLUMNS, csv: ATTEMPT_COLUMNS, json: (row) => row }
+
+/** An operation with its attempts: side by side, or in one line of JSON. */
+export function attemptsView(operations: readonly ReconciledOperation[]): View<ReconciledOperation> {
+  return { table: sideBySide(operations), csv: {}, json: operationJson }
+}
 
 function operationJson(operation: ReconciledOperation) {
   const { scope, key, providerKey, verdict, byTwoHolders, attempts } = operation

@@ -12,7 +12,7 @@ import { counted, type Format, formatOption, inBatches, printList } from './list
 import type { Ends } from './program.ts'
 import { addCheckOptions, type CheckOptions, checkOf, compare } from './reconcile-check.ts'
 import { readReconciliation } from './reconcile-record.ts'
-import { ATTEMPT_COLUMNS, ATTEMPTS, type AttemptRow, CANONICAL, sideBySide } from './reconcile-views.ts'
+import { ATTEMPT_COLUMNS, ATTEMPTS, type AttemptRow, attemptsView, CANONICAL } from './reconcile-views.ts'
 
 /** The exit status where the provider has something else than the canonical list. */
 const DIFFERENT = 1
@@ -111,7 +111,7 @@ async function show(
 ): Promise<void> {
   if (canonical) await printList(CANONICAL, format, inBatches(canonicalRows(operations)))
   else if (format === 'csv') await printList(ATTEMPTS, format, inBatches(attemptRows(operations)))
-  else await printList(sideBySide(operations), format, inBatches(operations))
+  else await printList(attemptsView(operations), format, inBatches(operations))
 }
 
 function* canonicalRows(operations: readonly ReconciledOperation[]): Generator<AttemptRow> {

@@ -123,6 +123,16 @@ test('attempts side by side, with what has to be found out', async () => {
   )
 })
 
+test('what happened again and again is one entry of a cell', async () => {
+  const busy = { status: 503, final: false }
+  const lists = {
+    operations: [operation('a')],
+    attempts: [attempt('a', '1', busy), attempt('a', '1', busy), attempt('a', '1'), attempt('a', '1', busy)],
+  }
+  const [, row] = await reconciled(lists)
+  expect(row).toMatch(/ {2}answered 503, not final, 2 times; answered 201; answered 503, not final$/)
+})
+
 test('many tokens share a column; scopes and provider keys are shown where they say something', async () => {
   const tokens = ['1', '2', '3', '4', '5', '6', '7']
   const lists = {
