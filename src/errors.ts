@@ -225,7 +225,7 @@ export const REFUSALS = {
   },
   'outcome-unknown': {
     status: 502,
-    title: 'The outcome of the write is unknown',
+    title: 'The outcome of the request is unknown',
     sent: 'unknown',
     retry: 'same-operation',
     proxyError: 'connection_terminated',

@@ -24,6 +24,7 @@ export default defineConfig({
       project('http', 60_000),
       project('regression', 60_000),
       project('clients', 60_000),
+      project('fuzz', 120_000),
     ],
   },
 })

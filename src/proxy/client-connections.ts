@@ -8,11 +8,11 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Logger } from 'pino'
 import type { Limits } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import { answerClientError, answerOnSocket, NO_TUNNEL } from './client-errors.ts'
 import { isWhole, lingerThenDestroy } from './linger.ts'
+import type { RejectionLog } from './rejection-log.ts'
 import { endOf, offersUpgrade } from './request-end.ts'
 
 /** Requests that one connection may have waiting; more than anybody sends ahead in earnest. */
@@ -54,15 +54,16 @@ export class ClientConnections {
   readonly #owed = new Map<Socket, Owed[]>()
   /** Connections that close once the answers they owe have ended. */
   readonly #condemned = new WeakSet<Socket>()
-  readonly #log: Logger
+  readonly #endingTogether = new WeakSet<Socket>()
+  readonly #rejectionLog: RejectionLog
   readonly #limits: Limits
   /** Of all connections. */
   #waitingBytes = 0
   #admitted = 0
   #turnedAway = 0
 
-  constructor(log: Logger, limits: Limits) {
-    this.#log = log
+  constructor(rejectionLog: RejectionLog, limits: Limits) {
+    this.#rejectionLog = rejectionLog
     this.#limits = limits
   }
 
@@ -71,18 +72,20 @@ export class ClientConnections {
    * is what the limit saves), and ends.
    */
   admit(socket: Socket, plain: boolean): boolean {
-    const full = this.#admitted >= this.#limits.connections
-    if (!full) {
+    if (this.#admitted < this.#limits.connections) {
       this.#admitted++
       socket.once('close', () => this.#admitted--)
-    } else if (plain && this.#turnedAway < MAX_TURNED_AWAY) {
+      return true
+    }
+    this.#note(TOO_MANY_CONNECTIONS, socket)
+    if (plain && this.#turnedAway < MAX_TURNED_AWAY) {
       this.#turnedAway++
       socket.once('close', () => this.#turnedAway--).on('error', ignore)
       answerOnSocket(TOO_MANY_CONNECTIONS, socket, RENDERING)
     } else {
       socket.destroy()
     }
-    return !full
+    return false
   }
 
   /** Connections that wait for an answer. */
@@ -106,6 +109,7 @@ export class ClientConnections {
     owed.push({ req, res, start, waitingBytes, end })
     res.once('prefinish', () => this.#expectReading(socket, res))
     res.once('close', () => this.#ended(socket, res))
+    if (owed.length === 2) this.#endTogether(socket)
     if (owed.length === 1) this.#start(socket, start)
     else if (owed.length > (this.#waitingBytes > MAX_WAITING_BYTES ? FEW_WAITING : MAX_WAITING))
       socket.destroy()
@@ -117,7 +121,7 @@ export class ClientConnections {
     const last = owed.at(-1)
     if (last === undefined) {
       const refusal = answerClientError(error, socket, RENDERING)
-      if (refusal) this.#log.info({ code: refusal.code, client: socket.remoteAddress }, 'request refused')
+      if (refusal) this.#note(refusal, socket)
     } else if (last.req.complete) {
       this.#condemned.add(socket)
     } else if (isWhole(last.res)) {
@@ -137,14 +141,29 @@ export class ClientConnections {
     if (owed === undefined) return answerOnSocket(NO_TUNNEL, socket, RENDERING)
     this.#condemned.add(socket)
     socket.on('drain', () => owed[0]?.res.emit('drain'))
+    this.#endTogether(socket)
+  }
+
+  /** The responses end with their connection; not every version of Node sees to those that wait behind another. */
+  #endTogether(socket: Socket): void {
+    if (this.#endingTogether.has(socket)) return
+    this.#endingTogether.add(socket)
+    const left = () => [...(this.#owed.get(socket) ?? [])]
     socket.once('close', () => {
-      for (const { res } of [...owed]) res.destroy()
+      for (const { res } of left()) res.destroy()
+      setImmediate(() => {
+        for (const { res } of left()) res.emit('close')
+      })
     })
   }
 
   /** Nothing of the request, owed or waiting, has arrived yet on this connection. */
   isIdle(socket: Socket): boolean {
     return !this.#owed.has(socket)
+  }
+
+  #note(refusal: Refusal, { remoteAddress }: Socket): void {
+    this.#rejectionLog.note('request refused', refusal, { route: 'none', client: remoteAddress })
   }
 
   /** The answer is written; a client that doesn't read it must not keep its connection for ever. */

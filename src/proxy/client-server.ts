@@ -66,14 +66,21 @@ export function createClientServer(
   return server
 }
 
+/**
+ * Node judges a client once, when its first handshake has ended: the certificate of a second one would stand under
+ * the verdict on the first. For the same reason no session is resumed where clients are asked for certificates: it
+ * would keep a verdict that a new CA could not take back.
+ */
+const NO_RENEGOTIATION = constants.SSL_OP_NO_RENEGOTIATION
+
 /** What can change while connections are open: new ones see it. Whatever of it is left out is Node's default. */
 export function secureContext({ cert, key, clientCa }: DataPortTls) {
   return {
     cert,
     key,
     minVersion: 'TLSv1.2' as const,
-    // A resumed session would keep a verdict on the client that a new CA could not take back.
-    ...(clientCa !== undefined && { ca: clientCa, secureOptions: constants.SSL_OP_NO_TICKET }),
+    ...(clientCa !== undefined && { ca: clientCa }),
+    secureOptions: clientCa === undefined ? NO_RENEGOTIATION : NO_RENEGOTIATION | constants.SSL_OP_NO_TICKET,
   }
 }
 

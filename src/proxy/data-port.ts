@@ -71,7 +71,7 @@ export class DataPort {
     this.#plans.add(this.#plan)
     this.#rejectionLog = new RejectionLog(log, clock, parts.journal)
     this.#sealing = config.operations.key && new Sealing(config.operations.key)
-    this.#connections = new ClientConnections(log, config.limits)
+    this.#connections = new ClientConnections(this.#rejectionLog, config.limits)
     this.#server = createClientServer(config.limits, config.tls, this.#connections, {
       request: (req, res) => this.#take(req, res, undefined),
       mayUpgrade: (req) => this.#mayUpgrade(req),
@@ -266,7 +266,7 @@ export class DataPort {
   }
 
   #tunnel({ socket, ahead }: Switch, req: IncomingMessage, lingerMs: number): Tunnel {
-    const tunnel = new Tunnel(req.headers.upgrade as string, socket, ahead, lingerMs)
+    const tunnel = new Tunnel(upgradesOf(req)[0] as string, socket, ahead, lingerMs)
     this.#tunnels.add(tunnel)
     socket.once('close', () => this.#tunnels.delete(tunnel))
     return tunnel

@@ -16,9 +16,9 @@ export type RejectionMessage = 'stale write rejected' | 'request refused' | 'req
 export interface RejectedClient {
   readonly route: string
   readonly client: string | undefined
-  readonly userAgent: string | undefined
-  readonly requestId: string
-  readonly traceparent: string | undefined
+  readonly userAgent?: string | undefined
+  readonly requestId?: string
+  readonly traceparent?: string | undefined
 }
 
 export class RejectionLog {

@@ -7,6 +7,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerSink } from './answer-sink.ts'
+import { bodyPassed } from './body-memory.ts'
 import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
 import { endWhenRead } from './linger.ts'
 import { OF_ANSWER, Pace, type PaceLimits } from './pace.ts'
@@ -84,6 +85,7 @@ export class Relay implements AnswerSink {
   }
 
   data(controller: Controller, chunk: Buffer): void {
+    bodyPassed(chunk.length)
     if (this.#gone) return
     this.#pace?.moved(chunk.length)
     if (this.#res.write(chunk)) return

@@ -52,13 +52,13 @@ export function outcomeUnknown(claim: Partial<Claim>, error: Error & { code?: st
     ...claim,
     code: 'outcome-unknown',
     ...(timeout && { status: 504 as const }),
-    detail: `${why(error, code, timeout)} Whether the resource applied it is unknown: look there before you repeat it.`,
+    detail: `${why(error, code, timeout)} If it was a write, look at the resource before you repeat it: it may be applied.`,
   }
 }
 
 function why(error: Error, code: string, timeout: boolean): string {
-  if (timeout) return 'The write was sent, and no whole answer came in time.'
+  if (timeout) return 'The request was sent, and no whole answer came in time.'
   if (error instanceof TrailerError || error instanceof SilenceError || error instanceof TooLargeError)
-    return `The write was cut off: ${error.message}.`
-  return `The write was sent, and the connection ended before a whole answer came (${code}).`
+    return `The request was cut off: ${error.message}.`
+  return `The request was sent, and the connection ended before a whole answer came (${code}).`
 }

@@ -179,7 +179,8 @@ class Sending implements Dispatcher.DispatchHandler {
 
   /** The exchange failed: what is known is whether bytes of it left. */
   #fail(error: Error): void {
-    const { claim } = this.#permit
+    // What needs no claim has an empty one.
+    const claim = this.#permit.claim.task === '' ? {} : this.#permit.claim
     const { origin } = this.#outgoing.upstream.config
     if (!this.#permit.begun) {
       this.#end(NOT_SENT, this.#stopped ?? notSent(claim, error, origin))

@@ -13,7 +13,7 @@ import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
 const KEEP_ALIVE_MS = 30_000
 
 export class Tunnel {
-  /** What the client asked for, as it wrote it. */
+  /** What the client asked for, in lower case. */
   readonly protocol: string
   readonly #client: Socket
   /** What the client sent ahead. */
@@ -45,7 +45,7 @@ export class Tunnel {
     }
     const raw = decodeRaw(rawHeaders)
     const [protocol = ''] = valuesOf(raw, 'upgrade')
-    if (protocol.toLowerCase() !== this.protocol.toLowerCase()) {
+    if (protocol.toLowerCase() !== this.protocol) {
       return this.cut(new Error('the resource changed to a protocol that it was not asked for'))
     }
     client.setKeepAlive(true, KEEP_ALIVE_MS)

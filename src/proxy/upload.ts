@@ -7,6 +7,7 @@
  */
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
+import { bodyPassed } from './body-memory.ts'
 import { OF_BODY, Pace, type PaceFault, type PaceLimits } from './pace.ts'
 
 /** The client's own fault, within its body. */
@@ -164,6 +165,7 @@ export class Upload extends EventEmitter {
     }
     if (!this.#start()) return
     this.bytes += chunk.length
+    bodyPassed(chunk.length)
     this.emit('data', chunk)
   }
 

@@ -37,30 +37,40 @@ const VERDICT_MS = 250
  * out too late to know that it was not read. A session ticket says that it was taken; who sends none is believed.
  */
 function whenAccepted(socket: tls.TLSSocket, done: (error: Error | undefined) => void): void {
+  let settled = false
   const settle = (error?: Error) => {
+    if (settled) return
+    settled = true
     clearTimeout(timer)
     socket.off('session', accepted).off('error', settle).off('close', closed)
     done(error)
   }
-  const accepted = () => settle()
+  // The event comes while OpenSSL reads: what is written then may stay where it is.
+  const accepted = () => setImmediate(settle)
   const closed = () => settle(Object.assign(new Error('closed after the handshake'), { code: 'ECONNRESET' }))
-  const timer = setTimeout(accepted, VERDICT_MS)
+  const timer = setTimeout(settle, VERDICT_MS)
   socket.on('session', accepted).on('error', settle).on('close', closed)
 }
 
-/** Without a CA of its own: the system's, or those that Node brings where the system has none. */
 function secureContext({ ca, cert, key }: Upstream['tls']): tls.SecureContext {
-  const trusted = ca ?? systemCertificates()
+  if (ca === undefined) trustSystem()
   return tls.createSecureContext({
     minVersion: 'TLSv1.2',
-    ...(trusted !== undefined && { ca: trusted }),
+    ...(ca !== undefined && { ca }),
     ...(cert !== undefined && key !== undefined && { cert, key }),
   })
 }
 
-function systemCertificates(): string[] | undefined {
+let systemIsTrusted = false
+
+/** Trusts, where no CA is named, the system's, and those that Node brings only where the system has none. */
+function trustSystem(): void {
+  if (systemIsTrusted) return
+  systemIsTrusted = true
   const system = tls.getCACertificates('system')
-  return system.length === 0 ? undefined : [...system, ...tls.getCACertificates('extra')]
+  if (system.length === 0) return
+  // Its file and its directory hold the same ones.
+  tls.setDefaultCACertificates([...new Set([...system, ...tls.getCACertificates('extra')])])
 }
 
 function unbracketed(hostname: string): string {

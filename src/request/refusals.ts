@@ -24,10 +24,11 @@ export const TOO_MANY_METHODS: Refusal = {
     'override.',
 }
 
-export const DESTINATION_UNREADABLE: Refusal = {
+export const OTHER_TARGET_UNREADABLE: Refusal = {
   code: 'ambiguous-target',
   detail:
-    'The Destination header is neither a URL nor a path; nothing was sent. Send one with an absolute path.',
+    'A Destination, X-Original-URL or X-Rewrite-URL header is neither a URL nor an absolute path; nothing was sent. ' +
+    'Send one that is, or leave it off.',
 }
 
 /** What a request is, in one reading: its route and the task that its path names. */
@@ -55,12 +56,12 @@ export function ambiguousMethod(own: Reading, other: Reading, cause: string): Re
   }
 }
 
-export function foreignDestination(own: Reading, other: Reading): Refusal {
+export function foreignTarget(own: Reading, other: Reading): Refusal {
   return {
     code: 'ambiguous-target',
     detail:
-      `The request is ${described(own)}, but its Destination is ${described(other)}; nothing was sent. One token ` +
-      'covers one task: copy or move within it.',
+      `The request is ${described(own)}, but its Destination, X-Original-URL or X-Rewrite-URL is ` +
+      `${described(other)}; nothing was sent. One token covers one task: stay within it.`,
   }
 }
 

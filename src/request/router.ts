@@ -7,15 +7,15 @@
  */
 import type { Route } from '../config/config.ts'
 import { InvariantError, type Refusal } from '../errors.ts'
-import { destinationPaths } from './destination.ts'
 import { isRead, type OtherMethod, otherMethods } from './method.ts'
+import { otherPaths } from './other-target.ts'
 import { PathTemplate } from './path-template.ts'
 import {
   ambiguousMethod,
   ambiguousPath,
-  DESTINATION_UNREADABLE,
-  foreignDestination,
+  foreignTarget,
   NOT_ORIGIN_FORM,
+  OTHER_TARGET_UNREADABLE,
   type Reading,
   TOO_MANY_METHODS,
   TOO_MANY_READINGS,
@@ -51,7 +51,7 @@ export class Router {
       if (refusal) return { refusal }
     }
     if (this.#readsPaths) {
-      const refusal = this.#foreignDestination(found, method, path, rawHeaders)
+      const refusal = this.#foreignTarget(found, method, path, rawHeaders)
       if (refusal) return { refusal }
     }
     // Whatever it began as, a connection that changes to another protocol can carry writes.
@@ -65,20 +65,20 @@ export class Router {
   }
 
   /** Why the request writes to where its own target does not lead, or `undefined` if it doesn't. */
-  #foreignDestination(
+  #foreignTarget(
     found: RouteMatcher,
     method: string,
     path: string,
     rawHeaders: readonly string[],
   ): Refusal | undefined {
     const own = found.reading(path)
-    for (const destination of destinationPaths(rawHeaders)) {
-      if (destination === undefined) return DESTINATION_UNREADABLE
-      const readings = readingsOf(destination)
+    for (const target of otherPaths(rawHeaders)) {
+      if (target === undefined) return OTHER_TARGET_UNREADABLE
+      const readings = readingsOf(target)
       if (!readings) return TOO_MANY_READINGS
       for (const reading of readings) {
         const other = this.#find(method, reading).reading(reading)
-        if (other.route !== own.route || other.task !== own.task) return foreignDestination(own, other)
+        if (other.route !== own.route || other.task !== own.task) return foreignTarget(own, other)
       }
     }
     return undefined

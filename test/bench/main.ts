@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- [--quick] [--only NAME]... [--profile] [--json] [--dir DIRECTORY]`: what writes,
- * raises and tasks cost, measured here and now. Linux only, because it reads /proc. What else the machine does
+ * raises, tasks, large bodies and idle connections cost, measured here and now. Linux only, because it reads /proc. What else the machine does
  * moves every figure but the ratios.
  */
 import fs from 'node:fs'
@@ -8,11 +8,13 @@ import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { handovers } from './handover.ts'
+import { idle } from './idle.ts'
 import { memory } from './memory.ts'
 import { build, endAll } from './processes.ts'
 import { raises } from './raises.ts'
 import { reconciling } from './reconcile.ts'
 import { render, type Scale, type Section } from './report.ts'
+import { upload } from './upload.ts'
 import { fencedWrites, profileWrites } from './writes.ts'
 
 const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> = {
@@ -21,6 +23,8 @@ const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> =
   handovers,
   memory,
   reconcile: reconciling,
+  upload,
+  idle,
 }
 
 const { values } = parseArgs({

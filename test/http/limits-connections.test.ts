@@ -78,6 +78,9 @@ test.runIf(LINUX)('a flood above the limit: each is answered or cut, and no sock
   await until(() => descriptors(sidecar.process.pid) <= before, 'the end of the sockets')
   for (const client of clients) expect((await client.exchange(claim('K', 1))).status).toBe(200)
   for (const client of clients) client.close()
+  const line = await sidecar.process.log(({ code }) => code === 'overloaded', 'a line of it')
+  expect(line).toMatchObject({ msg: 'request refused', client: '127.0.0.1' })
+  expect(sidecar.logs.filter(({ code }) => code === 'overloaded').length).toBeLessThan(10)
 })
 
 /** Comes and goes in every way that a connection can, over the limit too. */

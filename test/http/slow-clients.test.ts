@@ -118,6 +118,8 @@ async function besiege(
   await until(() => descriptors(pid) <= sockets, 'the end of the sockets')
   expect(residentBytes(pid) - memory).toBeLessThan(96 * 2 ** 20)
   expect((await sidecar.metrics()).sum('fencegate_open_writes')).toBe(0)
+  // One line for the first, and counts.
+  expect(sidecar.logs.filter(({ code }) => code === 'head-timeout').length).toBeLessThan(5)
 }
 
 test.runIf(LINUX)('a thousand of each, until the sidecar has ended the last', async () => {

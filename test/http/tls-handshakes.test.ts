@@ -101,6 +101,16 @@ test('a failed handshake is no request: none is logged as refused, and none is c
   expect(sidecar.logs.filter(({ code }) => code === 'malformed-request')).toEqual([])
 })
 
+test('a stop waits neither for a handshake nor for an idle connection', async () => {
+  const half = net.connect(sidecar.port, '127.0.0.1').on('error', () => {})
+  await once(half, 'connect')
+  const idle = await RawClient.connect(sidecar.port, client())
+  const started = performance.now()
+  expect(await sidecar.stop()).toBe(0)
+  expect(performance.now() - started).toBeLessThan(4000)
+  await idle.ended()
+})
+
 test('TLS towards a plain port gets no handshake, and does no harm', async () => {
   const plain = await scene()
   await expect(RawClient.connect(plain.sidecar.port, client())).rejects.toThrow(

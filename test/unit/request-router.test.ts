@@ -323,8 +323,15 @@ describe('the destination of a COPY or MOVE', () => {
     expect(copy('/settlements/42/a', same, other)).toBe('ambiguous-target')
     expect(verdict(settlements, 'X-MOVE', '/settlements/42/a', 'DESTINATION', other)).toBe('ambiguous-target')
     expect(detail(settlements, 'MOVE', '/settlements/42/a', 'Destination', other)).toContain(
-      'route "settlements" with task "42", but its Destination is route "settlements" with task "43"',
+      'route "settlements" with task "42", but its Destination, X-Original-URL or X-Rewrite-URL is route "settlements" with task "43"',
     )
+  })
+
+  test.each(['X-Original-URL', 'X-Rewrite-URL', 'x_original_url'])('%s is one more target', (field) => {
+    const path = '/settlements/43/b'
+    expect(verdict(settlements, 'POST', '/health', field, path)).toBe('ambiguous-target')
+    expect(verdict(settlements, 'POST', '/settlements/42/a', field, path)).toBe('ambiguous-target')
+    expect(verdict(settlements, 'POST', path, field, path)).toBe('settlements 43 +')
   })
 
   test('without path templates there is nothing to tell apart', () => {
