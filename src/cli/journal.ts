@@ -56,12 +56,12 @@ export function addJournal(program: Command, ends: Ends): void {
     .option(...DATA_OPTION)
     .addHelpText('after', EXAMPLES)
     .action(async ({ task, token, format, ...options }: Options) => {
-      const count = await printList(
+      const isEmpty = await printList(
         VIEW,
         format,
         recordPages<Entry>(socketOf(options), 'journal', { task, token }),
       )
-      if (count === 0) process.stderr.write('The journal has no such entry.\n')
+      if (isEmpty) process.stderr.write('The journal has no such entry.\n')
       ends(EXIT.ok)
     })
 }

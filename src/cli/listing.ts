@@ -29,20 +29,20 @@ export interface View<T> {
   readonly json: (row: T) => unknown
 }
 
-/** Returns how many rows there were; those beyond what the reader wanted are not counted. */
+/** Returns whether the list is known to be empty. */
 export async function printList<T>(
   view: View<T>,
   format: Format,
   pages: AsyncIterable<readonly T[]> | Iterable<readonly T[]>,
-): Promise<number> {
+): Promise<boolean> {
   const written = writer(view, format)
-  let count = 0
-  if (format === 'csv' && !(await print(csvLine(Object.keys(view.csv))))) return 0
+  let isEmpty = true
+  if (format === 'csv' && !(await print(csvLine(Object.keys(view.csv))))) return false
   for await (const page of pages) {
-    if (!(await print(written(page)))) break
-    count += page.length
+    isEmpty &&= page.length === 0
+    if (!(await print(written(page)))) return false
   }
-  return count
+  return isEmpty
 }
 
 function writer<T>(view: View<T>, format: Format): (page: readonly T[]) => string {

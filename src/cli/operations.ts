@@ -65,8 +65,8 @@ export function addOperations(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async ({ task, state, format, ...options }: Options) => {
       const pages = recordPages<ListedOperation>(socketOf(options), 'operations', { task, state })
-      const count = await printList(VIEW, format, pages)
-      if (count === 0) process.stderr.write('No such operation is on record.\n')
+      const isEmpty = await printList(VIEW, format, pages)
+      if (isEmpty) process.stderr.write('No such operation is on record.\n')
       ends(EXIT.ok)
     })
 }

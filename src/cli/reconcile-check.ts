@@ -18,7 +18,7 @@ export interface CheckOptions {
   readonly check?: string
   readonly checkFormat?: ExportFormat
   readonly checkKey?: string
-  readonly checkColumn: readonly string[]
+  readonly checkColumn?: readonly string[]
 }
 
 /** What is compared with what. */
@@ -47,8 +47,7 @@ export function addCheckOptions(command: Command): Command {
     .option(
       '--check-column <column=field>',
       'compare this column too; can be repeated',
-      (text, before: string[]) => [...before, text],
-      [],
+      (text, before: string[] = []) => [...before, text],
     )
 }
 
@@ -57,7 +56,7 @@ export function checkOf({
   check: file,
   checkFormat,
   checkKey,
-  checkColumn,
+  checkColumn = [],
 }: CheckOptions): Check | undefined {
   if (file === undefined) {
     if (checkFormat === undefined && checkKey === undefined && checkColumn.length === 0) return undefined

@@ -224,6 +224,24 @@ test('a check of nothing is refused, and does not pass', async () => {
   expect(await run([...check, '--token', '9', '--scope', 's'])).toBe(0)
 })
 
+test('a key of two scopes: 64, and how to tell which is meant', async () => {
+  const lists = {
+    operations: [operation('a'), operation('a', { scope: 't' })],
+    attempts: [attempt('a', '9')],
+  }
+  lists.attempts.push({ ...attempt('a', '9'), operation: { id: '', scope: 't', task: 'T', key: 'a' } })
+  const { data } = await answering(paging(lists))
+  const file = path.join(temporaryDirectory(), 'export.csv')
+  fs.writeFileSync(file, 'idempotency_key\na\n')
+  const check = ['reconcile', '--task', 'T', '--check', file, '--data', data]
+  expect(await run(check)).toBe(64)
+  expect([output.stdout, output.stderr]).toEqual([
+    '',
+    `fencegate: ${file}, line 2: operations of the scopes s and t have the key a: name the one of this export with --scope\n`,
+  ])
+  expect(await run([...check, '--scope', 't'])).toBe(0)
+})
+
 test('a page that fails is a failure, not an end', async () => {
   const pages = paging({ journal: JOURNAL })
   const { data } = await answering((req, res) => {
@@ -235,12 +253,12 @@ test('a page that fails is a failure, not an end', async () => {
 })
 
 test.each([
-  ['that wants no more', 'EPIPE', 0, ''],
+  ['that wants no more', 'EPIPE', 0, /^$/],
   [
     'with a full disk',
     'ENOSPC',
     69,
-    "can't write to standard output (ENOSPC): what is there is not the whole list",
+    /can't write to standard output \(ENOSPC\): what is there is not the whole list/,
   ],
 ])('a reader %s', async (_, code, exitCode, message) => {
   const { data, asked } = await answering(
@@ -256,8 +274,10 @@ test.each([
     return false
   })
   onTestFinished(() => write.mockRestore())
-  expect(await run(['journal', '--data', data])).toBe(exitCode)
-  expect(output.stderr).toContain(message)
-  expect(asked.length).toBeLessThanOrEqual(2)
+  for (const format of ['table', 'csv']) {
+    expect(await run(['journal', '--format', format, '--data', data])).toBe(exitCode)
+  }
+  expect(output.stderr).toMatch(message)
+  expect(asked.length).toBeLessThanOrEqual(4)
   expect(process.stdout.listenerCount('error')).toBe(before)
 })
