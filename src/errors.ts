@@ -7,7 +7,7 @@
 interface RefusalKind {
   readonly status: number
   readonly title: string
-  /** `unknown`: bytes of the write may have reached the resource. */
+  /** `unknown`: bytes of the write, or of an earlier attempt of its operation, may have reached the resource. */
   readonly sent: 'no' | 'unknown'
   /**
    * `never`: this request cannot succeed; `after`: the same request may, later; `same-operation`: only
@@ -37,6 +37,20 @@ export const REFUSALS = {
   'malformed-task': {
     status: 400,
     title: 'The task name is malformed',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'operation-required': {
+    status: 400,
+    title: 'An operation key is required',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_error',
+  },
+  'malformed-operation': {
+    status: 400,
+    title: 'The operation key is malformed',
     sent: 'no',
     retry: 'never',
     proxyError: 'http_request_error',
@@ -90,6 +104,34 @@ export const REFUSALS = {
     retry: 'never',
     proxyError: 'http_request_denied',
   },
+  'operation-in-progress': {
+    status: 409,
+    title: 'An attempt of the operation is open',
+    sent: 'unknown',
+    retry: 'after',
+    proxyError: 'http_request_denied',
+  },
+  'operation-unknown': {
+    status: 409,
+    title: 'The outcome of the operation is unknown',
+    sent: 'unknown',
+    retry: 'after',
+    proxyError: 'http_request_denied',
+  },
+  'operation-done': {
+    status: 409,
+    title: 'The operation is done, and its answer was not kept',
+    sent: 'unknown',
+    retry: 'never',
+    proxyError: 'http_request_denied',
+  },
+  'operation-expired': {
+    status: 409,
+    title: 'The key of the operation has expired',
+    sent: 'unknown',
+    retry: 'never',
+    proxyError: 'http_request_denied',
+  },
   'body-timeout': {
     status: 408,
     title: 'The request body did not come in time',
@@ -117,6 +159,13 @@ export const REFUSALS = {
     sent: 'no',
     retry: 'never',
     proxyError: 'http_request_error',
+  },
+  'operation-mismatch': {
+    status: 422,
+    title: 'The operation key belongs to another request',
+    sent: 'no',
+    retry: 'never',
+    proxyError: 'http_request_denied',
   },
   'task-frozen': {
     status: 423,
@@ -229,6 +278,8 @@ export interface Refusal {
   readonly token?: bigint
   /** The highest token on record, where it was known. */
   readonly highest?: bigint
+  /** What is on record of the request's operation. */
+  readonly operation?: { readonly state: string; readonly status: number | undefined }
   /** Ids of the unresolved writes that keep this one out. */
   readonly held?: readonly string[]
   /** Seconds, at least 1; only where `retry` is `after`. */

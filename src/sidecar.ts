@@ -19,6 +19,7 @@ import { Reloader, type ReloadReport } from './config/reloader.ts'
 import { EXIT, ExitError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
 import { Operator } from './gate/operator.ts'
+import { Journal } from './journal/journal.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { DataPort } from './proxy/data-port.ts'
 import type { MarkStore, StoreOrigin } from './store/mark-store.ts'
@@ -124,6 +125,13 @@ export async function startSidecar(
   }
   const openStore = store
   announce(openStore, config, log)
+  const journal = new Journal({
+    append: (entries) => openStore.commit([{ kind: 'journal', entries }]),
+    prune: (limits) => openStore.prune(limits),
+    limits: config.journal,
+    clock,
+    dropped: () => metrics.journalDropped(),
+  })
   gate = new Gate({
     store: openStore,
     clock,
@@ -134,10 +142,16 @@ export async function startSidecar(
     cachedTasks: config.store.cachedTasks,
     maxTokenJump: config.claim.maxTokenJump,
     limits: config.limits,
-    observer: metrics,
+    observer: {
+      raised: (ms) => metrics.raised(ms),
+      handedOver: (ms, task, token) => {
+        metrics.handedOver(ms)
+        journal.note({ kind: 'handover', task, token, data: { ms: Math.round(ms) } })
+      },
+    },
   })
   const openGate = gate
-  dataPort = new DataPort({ config, gate: openGate, metrics, clock, log })
+  dataPort = new DataPort({ config, gate: openGate, journal, metrics, clock, log })
   const openPort = dataPort
   const controlPort = new ControlPort(
     config.store.controlSocket,
@@ -151,6 +165,7 @@ export async function startSidecar(
   } catch (error) {
     await controlPort.close()
     await openGate.close()
+    await journal.close()
     await openStore.close(!openStore.origin.unclean)
     await adminPort.close()
     throw error
@@ -181,6 +196,7 @@ export async function startSidecar(
       await openPort.close()
       await controlPort.close()
       await openGate.close()
+      await journal.close()
       await openStore.close(clean)
       await adminPort.close()
       return clean

@@ -20,6 +20,9 @@ export interface Claim {
   readonly holder?: string
 }
 
+/** Stands for the token of a write that was admitted without one: lower than every other, and never sent by a client. */
+export const NO_TOKEN: Token = 0n
+
 const CANONICAL = /^[1-9][0-9]{0,18}$/
 
 /**

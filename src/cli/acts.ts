@@ -4,7 +4,8 @@ import { EXIT } from '../errors.ts'
 import { type ActOptions, addActOptions, ask, plain } from './control.ts'
 import type { Ends } from './program.ts'
 
-interface Answer {
+/** What an act answers: the task's writes that are still open. */
+export interface Answer {
   readonly open: { route: string; method: string; target: string; token: string; ageMs: number }[]
 }
 
@@ -45,18 +46,19 @@ export function addActs(program: Command, ends: Ends): void {
     })
 }
 
-function act(task: string, name: string, options: TokenOptions): Promise<Answer> {
+export function act(task: string, name: string, options: TokenOptions): Promise<Answer> {
   const { by, reason, token } = options
   return ask(options, 'POST', `/v1/tasks/${encodeURIComponent(task)}/${name}`, { by, reason, token })
 }
 
 function print({ json }: ActOptions, done: string, answer: Answer): void {
   if (json) return void process.stdout.write(`${JSON.stringify(answer)}\n`)
-  const open = answer.open.map(
-    ({ route, method, target, token, ageMs }) =>
-      `  token ${token}  ${method} ${plain(target)}  route ${route}  open for ${(ageMs / 1000).toFixed(1)} s`,
-  )
+  const open = answer.open.map(openWrite)
   const rest =
     open.length === 0 ? 'No write is open.' : `Still open, and not stopped by this:\n${open.join('\n')}`
   process.stdout.write(`${done}\n${rest}\n`)
+}
+
+export function openWrite({ route, method, target, token, ageMs }: Answer['open'][number]): string {
+  return `  token ${token}  ${method} ${plain(target)}  route ${route}  open for ${(ageMs / 1000).toFixed(1)} s`
 }

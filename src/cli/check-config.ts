@@ -2,8 +2,14 @@
 import type { Command } from 'commander'
 import { formatAddress } from '../config/addresses.ts'
 import type { Config, Limits, Upstream } from '../config/config.ts'
-import { describeCertificate, describeClients, describeRoutes, describeTls } from '../config/describe.ts'
-import { formatDuration, formatSize } from '../config/values.ts'
+import {
+  describeCertificate,
+  describeClients,
+  describeOperations,
+  describeRoutes,
+  describeTls,
+} from '../config/describe.ts'
+import { formatAge, formatDuration, formatSize } from '../config/values.ts'
 import { EXIT } from '../errors.ts'
 import { addConfigOptions, type ConfigOptions, sourcesOf } from './config-options.ts'
 import type { Ends } from './program.ts'
@@ -53,6 +59,8 @@ function summary(config: Config): string[] {
       `waits ${formatDuration(config.handoverTimeoutMs)}, cuts after ${formatDuration(config.drainLimitMs)}, ` +
         `grace after an unclean stop ${formatDuration(config.restartGraceMs)}`,
     ],
+    ...describeOperations(config).map((line, index) => [index === 0 ? 'operations' : '', line]),
+    ['journal', `kept ${formatAge(config.journal.maxAgeMs)}, ${config.journal.maxRows} entries at most`],
     ['refusals', config.revealHighest ? 'tell the highest token' : 'hide the highest token'],
     [
       'limits',

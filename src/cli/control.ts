@@ -43,17 +43,31 @@ function userName(): string {
   }
 }
 
-/**
- * Asks the sidecar. Throws {@link ExitError}: 69 if it does not run or can't serve now, 64 if it says that
- * what was asked makes no sense.
- */
+/** Where the sidecar that the options name listens for commands. */
+export function socketOf(options: ConfigOptions): string {
+  return loadStoreConfig(sourcesOf(options)).controlSocket
+}
+
+/** Asks the sidecar once, as {@link askAt} does. */
 export async function ask<T>(
-  { json: _, by: __, reason: ___, ...options }: ControlOptions & Partial<ActOptions>,
+  options: ConfigOptions,
   method: 'GET' | 'POST',
   target: string,
   body?: object,
 ): Promise<T> {
-  const socketPath = loadStoreConfig(sourcesOf(options)).controlSocket
+  return askAt(socketOf(options), method, target, body)
+}
+
+/**
+ * Asks the sidecar. Throws {@link ExitError}: 69 if it does not run or can't serve now, 64 if it says that
+ * what was asked makes no sense.
+ */
+export async function askAt<T>(
+  socketPath: string,
+  method: 'GET' | 'POST',
+  target: string,
+  body?: object,
+): Promise<T> {
   const { status, text } = await exchange(socketPath, method, target, body)
   const answer = parsed(text, socketPath)
   if (status < 300) return answer as T

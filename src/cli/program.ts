@@ -9,7 +9,11 @@ import { version } from '../version.ts'
 import { addActs } from './acts.ts'
 import { addCheckConfig } from './check-config.ts'
 import { addDemo } from './demo.ts'
+import { addErase } from './erase.ts'
 import { addInit } from './init.ts'
+import { addJournal } from './journal.ts'
+import { addOperations } from './operations.ts'
+import { addReconcile } from './reconcile.ts'
 import { addServe } from './serve.ts'
 import { addUnknown } from './unknown.ts'
 
@@ -67,5 +71,9 @@ function makeProgram(ends: Ends): Command {
   addDemo(program, ends)
   addActs(program, ends)
   addUnknown(program, ends)
+  addJournal(program, ends)
+  addOperations(program, ends)
+  addReconcile(program, ends)
+  addErase(program, ends)
   return program
 }

@@ -5,7 +5,7 @@
 import { Ajv, type ErrorObject } from 'ajv'
 import { type Faults, nearest, shown, step } from './faults.ts'
 import { isHttp2Key, NO_HTTP2 } from './http2.ts'
-import { type ConfigFile, configSchema } from './schema.ts'
+import { type ConfigFile, configSchema, type OnceFile } from './schema.ts'
 
 type Container = Record<string, unknown>
 
@@ -32,8 +32,13 @@ export function check(tree: unknown, faults: Faults): ConfigFile {
   return fillIn(root as ConfigFile)
 }
 
-/** Fills in the defaults of what was added to a checked tree. */
+/** Fills in the defaults of what was added to a checked tree, and what a guard needs. */
 export function fillIn(tree: ConfigFile): ConfigFile {
+  validate(tree)
+  for (const route of tree.routes) {
+    // An entry that was refused is a hole.
+    if (route?.guard === 'once') route.once ??= {} as OnceFile
+  }
   validate(tree)
   return tree
 }
@@ -43,8 +48,8 @@ function isEmptySection({ data, parentSchema }: ErrorObject): boolean {
   return data === null && typeof (parentSchema as { default?: unknown }).default === 'object'
 }
 
-/** Whoever writes a credential where the name of its file belongs must not find it in a log. */
-const SECRET = /\/auth(\/|$)/
+/** Whoever writes a credential or a key where the name of its file belongs must not find it in a log. */
+const SECRET = /\/(auth|keyFile)(\/|$)/
 
 function wrongKind({ data, parentSchema, keyword, instancePath }: ErrorObject): string {
   const description = (parentSchema as { description: string }).description

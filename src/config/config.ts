@@ -26,6 +26,11 @@ export interface Config {
   readonly revealHighest: boolean
   readonly limits: Limits
   readonly shutdown: Shutdown
+  readonly operations: {
+    /** Encrypts the bodies of kept answers: 32 bytes, a secret, never shown. `undefined`: they are kept as they are. */
+    readonly key: Buffer | undefined
+  }
+  readonly journal: JournalConfig
   readonly records: {
     /** Whether the values in a target's query are left out of records. */
     readonly hideQueryValues: boolean
@@ -166,21 +171,31 @@ export interface Shutdown {
   readonly deadlineMs: number
 }
 
+/** What happened, once there is more of it than this, is dropped, oldest first. */
+export interface JournalConfig {
+  readonly maxAgeMs: number
+  readonly maxRows: number
+}
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 export interface Route {
   /** Shows in metrics and logs; `default` is the last one's. */
   readonly name: string
   readonly match: RouteMatch
-  /** `none`: passes without a claim; `fence`: needs a current token. */
-  readonly guard: 'none' | 'fence'
+  /** `none`: passes without a claim; `fence`: needs a current token; `once`: an operation key as well. */
+  readonly guard: 'none' | 'fence' | 'once'
+  /** `optional`, only under `once`: a write without a token is admitted, and deduplicated by its key alone. */
+  readonly token: 'required' | 'optional'
+  /** There is one if and only if `guard` is `once`. */
+  readonly once: OnceRule | undefined
   /** `observe`: forwards everything, records marks, counts what it would refuse. */
   readonly mode: 'enforce' | 'observe'
   /** Whether a handover waits for writes that are open on this route, or cuts them off. */
   readonly handover: 'drain' | 'abort'
   /** Whether an unknown outcome on this route keeps the next holder out until somebody resolved it. */
   readonly onUnknown: 'proceed' | 'hold'
-  /** Whether an intent is durable before a write is sent; always so under `hold`. */
+  /** Whether an intent is durable before a write is sent; always so under `hold`, and under `once`. */
   readonly intent: 'none' | 'durable'
   /** Statuses of answers that a hop behind gave and that don't tell the outcome. */
   readonly unknownStatuses: readonly number[]
@@ -193,6 +208,35 @@ export interface Route {
   readonly refusalHeaders: Readonly<Record<string, string>>
   /** The body of a refusal: RFC 9457 problem details, or the XML that clients of S3 read. */
   readonly refusalFormat: 'problem' | 's3'
+}
+
+/** How the operations of a route are told apart, repeated and kept. */
+export interface OnceRule {
+  /** Keys of two scopes are never the same operation. 1 to 64 letters, digits, `.`, `_` or `-`. */
+  readonly scope: string
+  /**
+   * What a repeat of an operation with an unknown outcome does. `send`: it goes out again with the same provider key,
+   * while the first attempt is younger than `keyLifetimeMs`; `hold`: it is refused until somebody resolved the outcome.
+   */
+  readonly repeatUnknown: 'send' | 'hold'
+  /** How long the provider remembers a key. */
+  readonly keyLifetimeMs: number
+  /** What a repeat does that would be sent, but whose key the provider has forgotten by now. */
+  readonly expired: 'refuse' | 'send'
+  /** Statuses, besides 2xx, of answers that are final. After an unknown attempt only 2xx is. */
+  readonly finalStatuses: readonly number[]
+  /** Fields of an answer that are kept for replays; lower case. */
+  readonly keepHeaders: readonly string[]
+  /** The longest body of an answer that is kept for replays; 0: none but the empty one. */
+  readonly keepBodyBytes: number
+  /** JSON pointers (RFC 6901) of what is replaced in a body before it is kept. */
+  readonly redact: readonly string[]
+  /** The longest body of a request, which is held in memory for its fingerprint. */
+  readonly maxBodyBytes: number
+  /** What the provider is told as its key: the client's own, or one derived from the operation. */
+  readonly providerKey: 'forward' | 'derive'
+  /** How long an operation is kept after it has ended; no less than `keyLifetimeMs`. */
+  readonly retentionMs: number
 }
 
 export interface RouteMatch {

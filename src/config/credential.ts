@@ -2,28 +2,16 @@
 import { shown, ValueFault } from './faults.ts'
 import type { ConfigFiles } from './files.ts'
 import { isHeaderValue } from './header-fields.ts'
+import { readSecret } from './secret-file.ts'
 
 const MAX_BYTES = 8192
 
-/** The one line of the file: a whole field value. A newline at its end is how editors end a line. */
+/** The one line of the file: a whole field value. */
 export function readCredential(file: string, files: ConfigFiles): string {
-  const value = readUntold(file, files).replace(/\r?\n$/, '')
+  const value = readSecret(file, 'the credential', files)
   const fault = faultOf(value)
   if (fault !== undefined) throw new ValueFault(`${shown(file)} ${fault}`)
   return value
-}
-
-/** Whoever writes the credential itself where the name of its file belongs must not find it in a log. */
-function readUntold(file: string, files: ConfigFiles): string {
-  try {
-    return files.read(file, 'a file')
-  } catch (error) {
-    if (!(error instanceof ValueFault)) throw error
-    const code = (error.cause as NodeJS.ErrnoException | undefined)?.code ?? 'not a path'
-    throw new ValueFault(
-      `cannot be read (${code}): name a file that this user may read; the credential stands in it, not here`,
-    )
-  }
 }
 
 function faultOf(value: string): string | undefined {

@@ -1,7 +1,8 @@
 /** What is fenced and what is not, and who may write, in words: for the start-up line and for `check-config`. */
-import type { ClaimConfig, Config, Route } from './config.ts'
+import type { ClaimConfig, Config, OnceRule, Route } from './config.ts'
 import { covers } from './path-template.ts'
 import { certificatesOf, nameOf } from './pem.ts'
+import { formatAge, formatSize } from './values.ts'
 
 /** One line a route, in the order in which they are tried. */
 export function describeRoutes({ routes, claim }: Config): string[] {
@@ -35,6 +36,24 @@ export function describeClients({ clients }: Config): string[] {
   })
 }
 
+/** One line a route with operations. */
+export function describeOperations({ routes, operations }: Config): string[] {
+  return routes.flatMap(({ name, once }) => {
+    return once ? [`${name}: ${describeOnce(once)}${operations.key ? ', encrypted' : ''}`] : []
+  })
+}
+
+function describeOnce(once: OnceRule): string {
+  const unknown = once.repeatUnknown === 'send' ? 'sent again' : 'held'
+  const late = once.expired === 'send' ? 'sent' : 'refused'
+  const redacted = once.redact.length === 0 ? '' : ` less ${once.redact.join(' ')}`
+  return (
+    `scope ${once.scope}, unknown ones are ${unknown}, bodies up to ${formatSize(once.maxBodyBytes)}; ` +
+    `provider keys (${once.providerKey}) live ${formatAge(once.keyLifetimeMs)}, later repeats are ${late}; ` +
+    `kept ${formatAge(once.retentionMs)}, with answers up to ${formatSize(once.keepBodyBytes)}${redacted}`
+  )
+}
+
 function scope({ match: { methods, path } }: Route): string {
   if (!methods && !path) return 'every other request'
   return `${methods ? methods.join(', ') : 'every method'} on ${path ?? 'every path'}`
@@ -50,8 +69,10 @@ function treatment(route: Route, claim: ClaimConfig): string {
   const how =
     route.mode === 'observe'
       ? `not fenced, only observed${reads}: what would be refused is forwarded and counted`
-      : `fenced${reads}`
-  return `${how}; ${task}, the token in ${claim.tokenHeader}`
+      : `fenced${route.once ? ', each operation once' : ''}${reads}`
+  const operation = route.once ? `, the operation's key in ${claim.operationHeader}` : ''
+  const alone = route.token === 'optional' ? '; without a token a write passes by that key alone' : ''
+  return `${how}; ${task}, the token in ${claim.tokenHeader}${operation}${alone}`
 }
 
 function upgrades({ upgrades }: Route): string {

@@ -19,6 +19,9 @@ const OWN_OF_REQUESTS = ['expect', 'forwarded', 'host', 'http2-settings', 'via']
 /** Fields of a refusal that are fencegate's own. */
 const OWN_OF_REFUSALS = ['content-encoding', 'content-type', 'date', 'proxy-status', 'retry-after']
 
+/** What tells a replay from the answer itself. */
+const REPLAYED = 'idempotent-replayed'
+
 /** A field's name, in lower case. RFC 9110, section 5.1: a token. */
 function parseHeaderName(text: string): string {
   if (/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,256}$/.test(text)) return text.toLowerCase()
@@ -60,6 +63,16 @@ export function parseRefusalHeader(text: string): string {
     throw new ValueFault(`${shown(text)} is set by fencegate itself on every refusal: remove it`)
   }
   return name
+}
+
+/** The name of a field of an answer that is kept for replays. */
+export function parseKeptHeader(text: string): string {
+  const name = parseHeaderName(text)
+  if (HOP_OR_FRAMING.includes(name)) {
+    throw new ValueFault(`${shown(text)} governs the connection or the message's framing: remove it`)
+  }
+  if (name !== REPLAYED) return name
+  throw new ValueFault(`${shown(text)} is set by fencegate itself on every replay: remove it`)
 }
 
 /** RFC 9110, section 5.5, less the bytes beyond ASCII. */

@@ -93,6 +93,8 @@ function summary(lines: readonly string[], configFile: string | undefined): stri
 
 function deepFreeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
+  // The bytes of a key can't be frozen.
+  if (ArrayBuffer.isView(value)) return value
   for (const part of Object.values(value)) deepFreeze(part)
   return Object.freeze(value)
 }

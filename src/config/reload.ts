@@ -20,6 +20,8 @@ const CHANGE: Readonly<Record<keyof Config, 'reload' | 'restart' | 'restart-each
   revealHighest: 'reload',
   limits: 'restart-each-key',
   shutdown: 'restart-each-key',
+  operations: 'restart-each-key',
+  journal: 'restart-each-key',
   records: 'reload',
   log: 'restart-each-key',
   reloadIntervalMs: 'restart',
@@ -63,7 +65,8 @@ function tlsChanges(current: Config['tls'], next: Config['tls']): string[] {
   return asked && current.clientCertificate !== next.clientCertificate ? ['tls.clientCertificate'] : []
 }
 
-/** In the file the unit is in the value. */
+/** In the file the unit is in the value, and of a key there is but the name of its file. */
 function inFile(key: string): string {
+  if (key === 'key') return 'keyFile'
   return key.replace(/(BytesPerSecond|Bytes|Ms)$/, '')
 }

@@ -9,10 +9,11 @@ import { resolveTls } from './data-port-tls.ts'
 import type { Faults } from './faults.ts'
 import type { ConfigFiles } from './files.ts'
 import { resolveLimits } from './limits.ts'
+import { resolveOperationsKey } from './operations-key.ts'
 import { resolveRoutes } from './routes.ts'
 import type { ConfigFile } from './schema.ts'
 import { NO_UPSTREAM, UpstreamReader } from './upstream.ts'
-import { parseDuration, parseFilePath } from './values.ts'
+import { parseAge, parseDuration, parseFilePath } from './values.ts'
 
 export interface Origins {
   /** What the file names, relative to its directory. */
@@ -69,6 +70,11 @@ export function resolve(tree: ConfigFile, origins: Origins, faults: Faults): Con
     shutdown: {
       delayMs: duration('shutdown.delay', shutdown.delay, 'zero'),
       deadlineMs: duration('shutdown.deadline', shutdown.deadline),
+    },
+    operations: { key: resolveOperationsKey(tree.operations, origins.files, faults) },
+    journal: {
+      maxAgeMs: faults.read('journal.maxAge', UNREADABLE.ms, () => parseAge(tree.journal.maxAge)),
+      maxRows: tree.journal.maxRows,
     },
     records: { hideQueryValues: tree.records.hideQueryValues },
     log: { level: tree.log.level },

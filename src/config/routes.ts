@@ -2,6 +2,7 @@
 import type { Route, RouteMatch, Upstream } from './config.ts'
 import { type Faults, shown, step } from './faults.ts'
 import { parseHeaderValue, parseRefusalHeader } from './header-fields.ts'
+import { resolveOnce } from './once.ts'
 import { covers, parsePathTemplate } from './path-template.ts'
 import type { RouteFile } from './schema.ts'
 import { parseMethod, parseProtocol, parseRouteName } from './values.ts'
@@ -27,10 +28,12 @@ export function resolveRoutes(
       name: isDefault ? DEFAULT_ROUTE : resolveName(file.name, keyPath, routes, faults),
       match: resolveMatch(file.match, `${keyPath}.match`, faults),
       guard: file.guard,
+      token: file.token,
+      once: resolveOnce(file, keyPath, faults),
       mode: file.mode,
       handover: file.handover,
       onUnknown: file.onUnknown,
-      intent: file.onUnknown === 'hold' ? 'durable' : file.intent,
+      intent: file.onUnknown === 'hold' || file.guard === 'once' ? 'durable' : file.intent,
       unknownStatuses: file.unknownStatuses,
       upgrades: resolveUpgrades(file.upgrades, `${keyPath}.upgrades`, faults),
       upstream: resolveUpstream(file.upstream, `${keyPath}.upstream`),

@@ -15,6 +15,7 @@ const section = <P extends TProperties>(properties: P) => Type.Object(properties
 
 const text = (description: string, value: string) => Type.String({ description, default: value })
 const duration = (value: string) => text('a duration such as 500ms, 30s, 5m or 1h', value)
+const age = (value: string) => text('a duration such as 30s, 12h or 30d', value)
 const SIZE = 'a size such as 512B, 16KiB, 1MiB or 2GiB'
 const size = (value: string) => text(SIZE, value)
 const address = (value: string) => text('an address HOST:PORT such as 127.0.0.1:8470', value)
@@ -93,6 +94,42 @@ const clientSchema = Type.Object(
   mapping,
 )
 
+const onceSchema = Type.Object(
+  {
+    scope: text('a name of 1 to 64 letters, digits, ".", "_" or "-"', 'default'),
+    repeatUnknown: choice(['send', 'hold'], 'hold'),
+    keyLifetime: age('24h'),
+    expired: choice(['refuse', 'send'], 'refuse'),
+    finalStatuses: Type.Array(
+      Type.Integer({
+        minimum: 300,
+        maximum: 599,
+        description: 'a status from 300 to 599; 2xx is always final',
+      }),
+      {
+        uniqueItems: true,
+        description: 'a list of statuses, each named once',
+        default: [400, 402, 404, 410, 422],
+      },
+    ),
+    keepHeaders: Type.Array(Type.String({ description: 'the name of a header field' }), {
+      uniqueItems: true,
+      description: 'a list of header fields, each named once',
+      default: ['content-type', 'location', 'etag', 'request-id'],
+    }),
+    keepBody: size('64KiB'),
+    redact: Type.Array(Type.String({ description: 'a JSON pointer such as /card/number' }), {
+      uniqueItems: true,
+      description: 'a list of JSON pointers, each named once',
+      default: [],
+    }),
+    maxBody: size('1MiB'),
+    providerKey: choice(['forward', 'derive'], 'forward'),
+    retention: age('30d'),
+  },
+  mapping,
+)
+
 const routeSchema = Type.Object(
   {
     /** Required; `routes.ts` asks for it, so that a route without one is checked to its end. */
@@ -107,7 +144,10 @@ const routeSchema = Type.Object(
       ),
       path: Type.Optional(Type.String({ description: 'a path such as /settlements/{task}/*' })),
     }),
-    guard: choice(['none', 'fence'], 'fence'),
+    guard: choice(['none', 'fence', 'once'], 'fence'),
+    token: choice(['required', 'optional'], 'required'),
+    /** `check.ts` adds it where the guard needs it, so that it can be told from one that is of no effect. */
+    once: Type.Optional(onceSchema),
     mode: choice(['enforce', 'observe'], 'enforce'),
     handover: choice(['drain', 'abort'], 'drain'),
     onUnknown: choice(['proceed', 'hold'], 'proceed'),
@@ -176,6 +216,8 @@ export const configSchema = Type.Object(
       waitersPerTask: count(100_000, 1000),
     }),
     shutdown: section({ delay: duration('3s'), deadline: duration('25s') }),
+    operations: section({ keyFile: Type.Optional(Type.String({ description: 'the path of a file' })) }),
+    journal: section({ maxAge: age('90d'), maxRows: count(1_000_000_000, 1_000_000) }),
     records: section({ hideQueryValues: flag(false) }),
     log: section({ level: choice(['debug', 'info', 'warn', 'error', 'silent'], 'info') }),
     reloadInterval: duration('5s'),
@@ -189,3 +231,4 @@ export type ConfigFile = Static<typeof configSchema>
 export type ClientFile = ConfigFile['clients'][number]
 export type UpstreamFile = ConfigFile['upstream']
 export type RouteFile = ConfigFile['routes'][number]
+export type OnceFile = Static<typeof onceSchema>

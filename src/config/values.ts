@@ -6,9 +6,10 @@ import { MAX_TOKEN, parseToken, type Token } from '../token.ts'
 import { shown, ValueFault } from './faults.ts'
 import { isHttp2Protocol, NO_HTTP2 } from './http2.ts'
 
-const DURATION_UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 } as const
+const DURATION_UNITS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const
 /** Well under 2^31 ms, from where on a timer of Node fires at once. */
-const MAX_DURATION_MS = 24 * DURATION_UNITS.h
+const MAX_DURATION_MS = DURATION_UNITS.d
+const MAX_AGE_DAYS = 3650
 
 /** Milliseconds. `zero` says whether `0s` is one. */
 export function parseDuration(text: string, zero: 'zero' | 'above-zero' = 'above-zero'): number {
@@ -31,6 +32,27 @@ export function formatDuration(ms: number): string {
   return `${ms / DURATION_UNITS[unit]}${unit}`
 }
 
+/** Milliseconds of what is never a timer: how long something is kept or remembered. */
+export function parseAge(text: string): number {
+  const [, digits, unit] = /^(\d{1,12})(ms|s|m|h|d)$/.exec(text) ?? []
+  if (digits === undefined) {
+    throw new ValueFault(
+      `${shown(text)} is not a duration: write a whole number and ms, s, m, h or d, such as 30s, 12h or 30d`,
+    )
+  }
+  const ms = Number(digits) * DURATION_UNITS[unit as keyof typeof DURATION_UNITS]
+  if (ms > MAX_AGE_DAYS * DURATION_UNITS.d) {
+    throw new ValueFault(`${text} is too long: write at most ${MAX_AGE_DAYS}d`)
+  }
+  if (ms === 0) throw new ValueFault(`${text} is too short: write at least 1ms`)
+  return ms
+}
+
+/** The shortest spelling that {@link parseAge} reads back. */
+export function formatAge(ms: number): string {
+  return ms > 0 && ms % DURATION_UNITS.d === 0 ? `${ms / DURATION_UNITS.d}d` : formatDuration(ms)
+}
+
 const SIZE_UNITS = { B: 1, KiB: 1024, MiB: 1024 ** 2, GiB: 1024 ** 3 } as const
 
 /** Bytes, from `minimum` to `maximum`. */
@@ -48,6 +70,7 @@ export function parseSize(text: string, minimum: number, maximum: number): numbe
 
 /** The shortest spelling that {@link parseSize} reads back. */
 export function formatSize(bytes: number): string {
+  if (bytes === 0) return '0B'
   const unit = (['GiB', 'MiB', 'KiB'] as const).find((unit) => bytes % SIZE_UNITS[unit] === 0) ?? 'B'
   return `${bytes / SIZE_UNITS[unit]}${unit}`
 }
@@ -70,8 +93,17 @@ export function parseFloor(text: string): Token {
 }
 
 export function parseRouteName(text: string): string {
+  return parseName(text, "a route's name")
+}
+
+/** The name of a scope: what keeps the keys of two providers apart. */
+export function parseScope(text: string): string {
+  return parseName(text, 'a scope')
+}
+
+function parseName(text: string, what: string): string {
   if (/^[A-Za-z0-9._-]{1,64}$/.test(text)) return text
-  throw new ValueFault(`${shown(text)} is not a route's name: write 1 to 64 letters, digits, ".", "_" or "-"`)
+  throw new ValueFault(`${shown(text)} is not ${what}: write 1 to 64 letters, digits, ".", "_" or "-"`)
 }
 
 /** RFC 9110, section 9.1: a token, case-sensitive. */

@@ -1,13 +1,13 @@
 /** What is valid but probably not meant. */
 
 import type { X509Certificate } from 'node:crypto'
-import type { Config } from './config.ts'
+import type { Config, Route } from './config.ts'
 import { certificatesOf, nameOf } from './pem.ts'
 import { formatDuration } from './values.ts'
 
 /** @param now wall-clock time, which certificates are judged by. */
 export function warningsOf(config: Config, now = Date.now()): string[] {
-  return [...shortGrace(config), ...certificatesOutOfDate(config, new Date(now))]
+  return [...shortGrace(config), ...sharedScopes(config), ...certificatesOutOfDate(config, new Date(now))]
 }
 
 function shortGrace({ routes, upstream, restartGraceMs }: Config): string[] {
@@ -22,6 +22,22 @@ function shortGrace({ routes, upstream, restartGraceMs }: Config): string[] {
       `(${headersTimeout}): after an unclean stop the next holder's first write could overlap one that the ` +
       `resource is still working on. Set restartGrace to ${headersTimeout} or more, or the time-out lower.`,
   ]
+}
+
+/** A worker that names its charge and its entry in the ledger alike would have one of them refused. */
+function sharedScopes({ routes }: Config): string[] {
+  const owners = new Map<string, Route>()
+  return routes.flatMap((route, index) => {
+    if (!route.once) return []
+    const { scope } = route.once
+    const owner = owners.get(scope) ?? route
+    owners.set(scope, owner)
+    if (owner.upstream.origin === route.upstream.origin) return []
+    return [
+      `routes[${index}].once.scope: ${scope} is that of route ${owner.name} too, which leads to another resource: a ` +
+        'key that a task uses for both is refused as operation-mismatch. Give each resource a scope of its own.',
+    ]
+  })
 }
 
 interface Bundle {

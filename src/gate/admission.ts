@@ -1,5 +1,7 @@
 /** One request's way through the gate: what it claims, what it would send, and by which rule. */
 import { randomUUID } from 'node:crypto'
+import type { AttemptRecord, OperationName, OperationRecord, RecordedAnswer } from '../journal/operations.ts'
+import { operationId } from '../journal/operations.ts'
 import type { UnknownReason, WriteFacts, WriteRecord } from '../journal/records.ts'
 import type { Claim } from '../token.ts'
 import type { HeldPermit } from './permit.ts'
@@ -21,16 +23,40 @@ export const NO_WRITE: WriteRule = { handover: 'drain', holds: false, intent: fa
 
 /** How a write ended. */
 export type Ending =
-  /** The resource's whole answer is known. */
-  | { readonly outcome: 'answered' }
+  /** The resource's whole answer is known; `answer` says what it is for the write's operation, if it has one. */
+  | { readonly outcome: 'answered'; readonly answer?: OperationAnswer | undefined }
   /** No byte of it left. */
   | { readonly outcome: 'not-sent' }
   /** Bytes left, and what became of them can't be told. */
   | { readonly outcome: 'unknown'; readonly reason: UnknownReason; readonly bytesSent: number }
 
+/** What an answer is for an operation. */
+export interface OperationAnswer {
+  readonly status: number
+  /** Whether the operation is done by it. */
+  readonly final: boolean
+  /** What is kept for replays, if it is final. */
+  readonly recorded: RecordedAnswer | undefined
+}
+
 export type Outcome = Ending['outcome']
 
 const NO_FACTS: WriteFacts = { route: '', method: '', target: '', operation: undefined }
+
+/** The operation that a write attempts, and what the gate found on record of it. */
+export class Attempt {
+  readonly name: OperationName
+  readonly id: string
+  /** Set once the write is admitted: what was on record then. */
+  found: OperationRecord | undefined
+  /** Set once it is submitted to the store. */
+  record: AttemptRecord | undefined
+
+  constructor(name: OperationName) {
+    this.name = name
+    this.id = operationId(name)
+  }
+}
 
 export class Admission {
   readonly claim: Claim
@@ -43,7 +69,11 @@ export class Admission {
   readonly #admittedAtMs = Date.now()
   #id: string | undefined
 
-  constructor(claim: Claim, rule = NO_WRITE, facts = NO_FACTS) {
+  /** Undefined for a write that is no attempt of an operation. */
+  readonly attempt: Attempt | undefined
+
+  constructor(claim: Claim, rule = NO_WRITE, facts = NO_FACTS, attempt: Attempt | undefined = undefined) {
+    this.attempt = attempt
     this.claim = claim
     this.rule = rule
     this.facts = facts

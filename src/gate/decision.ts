@@ -36,6 +36,17 @@ export type Decision =
   /** The outcome of a lower write is unknown, and its route keeps later holders out until it is resolved. */
   | 'handover-held'
 
+/**
+ * The same for a write without a token, on a route that admits those: it waits for handovers, and is stopped by a
+ * freeze and by unresolved outcomes; no token stops it.
+ */
+export function decideUnclaimed({ record, lowerOpen }: View): Decision {
+  const { mark, frozen, held } = record
+  if (frozen) return 'task-frozen'
+  if (mark.recorded && !mark.complete) return lowerOpen ? 'drain' : 'settle'
+  return held.length > 0 ? 'handover-held' : 'permit'
+}
+
 export function decide({ record, lowerOpen, maxTokenJump }: View, { token, holder }: Claim): Decision {
   const { mark, frozen, held } = record
   if (frozen) return 'task-frozen'

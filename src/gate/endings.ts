@@ -18,9 +18,9 @@ export class Endings {
     this.#clock = clock
   }
 
-  /** Calls `durable` once the change is; never, if the gate closes before that. */
-  record(change: Change, durable: () => void): void {
-    const pending = this.#commit(change, durable).finally(() => this.#pending.delete(pending))
+  /** Calls `durable` once the changes are; never, if the gate closes before that. */
+  record(changes: readonly Change[], durable: () => void): void {
+    const pending = this.#commit(changes, durable).finally(() => this.#pending.delete(pending))
     this.#pending.add(pending)
   }
 
@@ -30,10 +30,10 @@ export class Endings {
     while (this.#pending.size > 0) await Promise.all(this.#pending)
   }
 
-  async #commit(change: Change, durable: () => void): Promise<void> {
+  async #commit(changes: readonly Change[], durable: () => void): Promise<void> {
     for (;;) {
       try {
-        await this.#store.commit([change])
+        await this.#store.commit(changes)
         break
       } catch {
         if (this.#closing) return

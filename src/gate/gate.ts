@@ -4,36 +4,31 @@
  * The invariants are those of ARCHITECTURE.md, "A task's life in the gate"; their numbers stand where each
  * is kept.
  */
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
 import { type Change, type Mark, type MarkStore, StoreError, type TaskRecord } from '../store/mark-store.ts'
-import type { Claim, Token } from '../token.ts'
-import { Admission, type Ending } from './admission.ts'
-import { decide } from './decision.ts'
+import { type Claim, NO_TOKEN, type Token } from '../token.ts'
+import { Admission, type Attempt, type Ending } from './admission.ts'
+import { Attempts } from './attempts.ts'
+import { decide, decideUnclaimed } from './decision.ts'
+import { endingChanges } from './ending-changes.ts'
 import { Endings } from './endings.ts'
-import { AllInFlight } from './in-flight.ts'
+import type { AllInFlight } from './in-flight.ts'
 import { overOpenWrites, overWaiters } from './limits.ts'
 import type { GateOptions } from './options.ts'
 import { HeldPermit, type Permit } from './permit.ts'
 import * as refuse from './refusals.ts'
 import { within } from './signal.ts'
-import { type OperationResult, TaskState } from './task-state.ts'
-
-/** What an operator's act does to a task: the changes to commit, and the task's state after them. */
-export interface Effect {
-  readonly changes: readonly Change[]
-  readonly after: TaskRecord
-}
+import type { Effect, OperationResult, TaskState } from './task-state.ts'
+import { Tasks } from './tasks.ts'
 
 export class Gate {
-  readonly inFlight = new AllInFlight()
   readonly #options: GateOptions
   readonly #store: MarkStore
   readonly #clock: Clock
   readonly #endings: Endings
-  readonly #active = new Map<string, TaskState>()
-  readonly #idle: LRUCache<string, TaskRecord>
+  readonly attempts: Attempts
+  readonly #tasks: Tasks
   #cancelGrace: (() => void) | undefined
 
   constructor(options: GateOptions) {
@@ -41,8 +36,13 @@ export class Gate {
     this.#store = options.store
     this.#clock = options.clock
     this.#endings = new Endings(options.store, options.clock)
-    this.#idle = new LRUCache({ max: options.cachedTasks })
+    this.attempts = new Attempts(options.store, options.clock, options.storeTimeoutMs, this.#endings)
+    this.#tasks = new Tasks(options.cachedTasks)
     if (options.graceMs > 0) this.#cancelGrace = this.#clock.after(options.graceMs, () => this.#endGrace())
+  }
+
+  get inFlight(): AllInFlight {
+    return this.#tasks.inFlight
   }
 
   /** Whether an unclean stop is still being waited out. */
@@ -53,7 +53,7 @@ export class Gate {
   /** Tasks whose new holder has to wait for lower writes. */
   get handoversPending(): number {
     let pending = 0
-    for (const { record, lowerOpen } of this.#active.values()) {
+    for (const { record, lowerOpen } of this.#tasks.active) {
       if (record?.mark.recorded && !record.mark.complete && (lowerOpen || this.inGrace)) pending++
     }
     return pending
@@ -69,13 +69,13 @@ export class Gate {
    * after the store and handover time-outs; never rejects for want of a store.
    */
   async admit(admission: Admission): Promise<Permit | Refusal> {
-    const task = this.#enter(admission.claim.task)
+    const task = this.#tasks.enter(admission.claim.task)
     try {
       const admitted = await this.#admitTo(task, admission)
       if ('code' in admitted) admission.permit?.release({ outcome: 'not-sent' })
       return admitted
     } finally {
-      this.#leave(task)
+      this.#tasks.leave(task)
     }
   }
 
@@ -95,7 +95,7 @@ export class Gate {
    * `effect` throws.
    */
   async operate(name: string, effect: (record: TaskRecord, lowerOpen: (token: Token) => boolean) => Effect) {
-    const task = this.#enter(name)
+    const task = this.#tasks.enter(name)
     task.acts++
     const deadline = this.#clock.now() + this.#options.storeTimeoutMs
     try {
@@ -116,14 +116,14 @@ export class Gate {
     } finally {
       task.acts--
       task.changed.fire()
-      this.#leave(task)
+      this.#tasks.leave(task)
     }
   }
 
   /** Stops the timers and waits until the endings reported so far are on record. */
   async close(): Promise<void> {
     this.#cancelGrace?.()
-    for (const task of this.#active.values()) task.cancelDrainLimit?.()
+    for (const task of this.#tasks.active) task.cancelDrainLimit?.()
     await this.#endings.close()
   }
 
@@ -152,19 +152,24 @@ export class Gate {
         continue
       }
       const { mark } = record
-      switch (decide({ record, lowerOpen: task.lowerOpen || this.inGrace, maxTokenJump }, claim)) {
+      const view = { record, lowerOpen: task.lowerOpen || this.inGrace, maxTokenJump }
+      const decision = claim.token === NO_TOKEN ? decideUnclaimed(view) : decide(view, claim)
+      switch (decision) {
         case 'permit':
-          return this.#permit(task, admission)
+          if (!admission.attempt) return this.#permit(task, admission)
+          break
         case 'task-frozen':
           return refuse.taskFrozen(claim)
         case 'stale-token':
-          return refuse.staleToken(claim, mark.token)
+          if (admission.attempt) await this.attempts.lookUp(admission.attempt)
+          return refuse.staleToken(claim, mark.token, admission.attempt?.found)
         case 'token-jump':
           return refuse.tokenJump(claim, mark.token, maxTokenJump as Token)
         case 'token-conflict':
           return refuse.tokenConflict(claim)
         case 'handover-held':
-          return refuse.handoverHeld(claim, record.held)
+          if (!admission.attempt) return refuse.handoverHeld(claim, record.held)
+          break
         case 'settle':
           this.#amend(task, record, { ...mark, complete: true })
           continue
@@ -180,10 +185,36 @@ export class Gate {
         case 'drain': {
           const left = handoverDeadline - this.#clock.now()
           if (left <= 0) return refuse.handoverPending(claim, !task.lowerOpen)
-          await task.changed.wait(this.#clock, left)
+          if (mark.recorded) await task.changed.wait(this.#clock, left)
+          else this.#amend(task, record, mark) // The floor: it holds nobody back before it is on record.
+          continue
         }
       }
+      const admitted = await this.#permitAttempt(task, admission, admission.attempt, handoverDeadline)
+      if (admitted) return admitted
     }
+  }
+
+  /** A permit, a refusal, or nothing if another attempt had to be waited for: then the decision is made anew. */
+  async #permitAttempt(
+    task: TaskState,
+    admission: Admission,
+    attempt: Attempt,
+    deadline: number,
+  ): Promise<Permit | Refusal | undefined> {
+    const { claim } = admission
+    const other = task.inFlight.attemptOf(attempt.id)
+    if (other) {
+      const left = deadline - this.#clock.now()
+      // One that only looks what is on record, or puts its end there, is soon over.
+      const open = other.admission.intended && !other.released
+      if (open || left <= 0) return refuse.operationInProgress(claim)
+      await task.changed.wait(this.#clock, left)
+      return undefined
+    }
+    const permit = await this.#permit(task, admission)
+    if ('code' in permit) return permit
+    return (await this.attempts.refusal(task, admission)) ?? permit
   }
 
   async #permit(task: TaskState, admission: Admission): Promise<Permit | Refusal> {
@@ -191,11 +222,8 @@ export class Gate {
     if (over) return refuse.overloaded(admission.claim, over)
     const permit = admission.permit ?? this.#reserve(task, admission)
     if (admission.rule.intent && !admission.intended) {
-      // Late or failed, the intent is taken back by the release.
-      admission.intended = true
-      const intend = this.#store.commit([{ kind: 'intent', write: admission.record }]).then(() => true)
-      const durable = await within(this.#clock, this.#options.storeTimeoutMs, intend).catch(() => false)
-      if (!durable) return permit.interruption ?? refuse.storeUnavailable(admission.claim)
+      const refusal = await this.attempts.intend(admission)
+      if (refusal) return refusal
     }
     return permit.interruption ?? (permit as HeldPermit & Permit)
   }
@@ -209,29 +237,28 @@ export class Gate {
   }
 
   /** Called by a permit at its release. Invariant 4: it stays open until its ending is durable. */
-  released(permit: HeldPermit, ending: Ending): void {
+  released(permit: HeldPermit, ending: Ending, recorded: () => void): void {
     const { admission } = permit
-    if (ending.outcome === 'unknown') {
-      const { reason, bytesSent } = ending
-      const end = { reason, bytesSent, endedAtMs: Date.now() }
-      const write = admission.record
-      this.#endings.record({ kind: 'unknown', write, end }, () => {
-        if (admission.rule.holds) this.#active.get(write.task)?.hold({ id: write.id, token: write.token })
-        this.#closed(permit)
-      })
-    } else if (admission.intended) {
-      this.#endings.record({ kind: 'ended', id: admission.id }, () => this.#closed(permit))
-    } else {
+    const closed = () => {
+      if (ending.outcome === 'unknown' && admission.rule.holds) {
+        const { id, attempt, claim } = admission
+        this.#tasks.get(claim.task)?.hold({ id, token: claim.token, operation: attempt?.id })
+      }
       this.#closed(permit)
+      recorded()
     }
+    const changes = endingChanges(admission, ending)
+    if (changes.length > 0) this.#endings.record(changes, closed)
+    else closed()
   }
 
   #closed(permit: HeldPermit): void {
-    const task = this.#active.get(permit.claim.task)
+    const task = this.#tasks.get(permit.claim.task)
     if (!task) return // It was revoked, and the task has gone idle since.
     task.inFlight.delete(permit)
+    if (permit.admission.attempt) task.changed.fire()
     if (task.record && !task.operation) this.#advanceHandover(task, task.record)
-    this.#leaveIfIdle(task)
+    this.#tasks.leaveIfIdle(task)
   }
 
   #load(task: TaskState): Promise<OperationResult> {
@@ -304,7 +331,7 @@ export class Gate {
       task.operation = undefined
       if (task.record) this.#advanceHandover(task, task.record)
       task.changed.fire()
-      this.#leaveIfIdle(task)
+      this.#tasks.leaveIfIdle(task)
       return result
     }
     task.operation = run()
@@ -327,15 +354,17 @@ export class Gate {
         if (permit.admission.rule.standing) permit.interrupt(refuse.taskFrozen(permit.claim))
       }
     }
-    if (mark.complete) {
+    if (mark.complete || !mark.recorded) {
       if (task.handoverSince !== undefined) {
-        this.#options.observer.handedOver(this.#clock.now() - task.handoverSince)
+        this.#options.observer.handedOver(this.#clock.now() - task.handoverSince, task.name, mark.token)
       }
       task.handedOver()
       return
     }
     // Invariant 3: the mark is durable, so what has not begun can't begin any more.
-    task.revokeBelow(mark.token, (claim) => refuse.staleToken(claim, mark.token))
+    task.revokeBelow(mark.token, (claim) =>
+      claim.token === NO_TOKEN ? refuse.handoverPending(claim, false) : refuse.staleToken(claim, mark.token),
+    )
     if (task.lowerOpen) {
       this.#sever(task, (admission) => admission.rule.handover === 'abort')
       task.cancelDrainLimit ??= this.#clock.after(this.#options.drainLimitMs, () => {
@@ -362,31 +391,7 @@ export class Gate {
 
   #endGrace(): void {
     this.#cancelGrace = undefined
-    for (const task of this.#active.values()) task.changed.fire()
-  }
-
-  #enter(name: string): TaskState {
-    let task = this.#active.get(name)
-    if (!task) {
-      task = new TaskState(name, this.#idle.get(name), this.inFlight)
-      this.#active.set(name, task)
-    }
-    task.users++
-    return task
-  }
-
-  #leave(task: TaskState): void {
-    task.users--
-    this.#leaveIfIdle(task)
-  }
-
-  /** Invariant 6: only an idle task leaves; what is known of its state moves to the bounded cache. */
-  #leaveIfIdle(task: TaskState): void {
-    if (!task.idle || this.#active.get(task.name) !== task) return
-    task.cancelDrainLimit?.()
-    this.#active.delete(task.name)
-    if (task.record) this.#idle.set(task.name, task.record)
-    else this.#idle.delete(task.name)
+    for (const task of this.#tasks.active) task.changed.fire()
   }
 }
 

@@ -63,6 +63,12 @@ export class TaskInFlight {
     return false
   }
 
+  /** The open attempt of this operation. */
+  attemptOf(operation: string): HeldPermit | undefined {
+    for (const permit of this.#permits) if (permit.admission.attempt?.id === operation) return permit
+    return undefined
+  }
+
   /** The open writes with a token below `token`. */
   below(token: Token): HeldPermit[] {
     return [...this.#permits].filter((permit) => permit.claim.token < token)

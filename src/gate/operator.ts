@@ -8,7 +8,8 @@ import type { Act, Author, Resolution, UnknownWrite } from '../journal/records.t
 import type { Change, MarkStore, TaskRecord } from '../store/mark-store.ts'
 import type { Token } from '../token.ts'
 import type { Admission } from './admission.ts'
-import type { Effect, Gate } from './gate.ts'
+import type { Gate } from './gate.ts'
+import type { Effect } from './task-state.ts'
 
 /** A write that is still open after an act. */
 export interface OpenWrite {
@@ -64,6 +65,14 @@ export class Operator {
       const { changes, after } = raise(task, record, token, lowerOpen)
       return { changes: [...changes, act('raise', task, token, author)], after }
     })
+  }
+
+  /** Takes the bodies of the recorded answers of the task's operations off the disk. */
+  erase(task: string, author: Author): Promise<OpenWrite[]> {
+    return this.#gate.operate(task, (record) => ({
+      changes: [{ kind: 'erase-bodies', task }, act('erase', task, undefined, author)],
+      after: record,
+    }))
   }
 
   /**

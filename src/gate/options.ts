@@ -26,6 +26,6 @@ export interface GateOptions {
 export interface GateObserver {
   /** A raise became durable, `ms` milliseconds after it was submitted. */
   raised(ms: number): void
-  /** A handover is complete and on record, `ms` milliseconds after its raise was submitted. */
-  handedOver(ms: number): void
+  /** A handover to this token is complete and on record, `ms` milliseconds after its raise was submitted. */
+  handedOver(ms: number, task: string, token: Token): void
 }

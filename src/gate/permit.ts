@@ -17,7 +17,8 @@ import type { Admission, Ending } from './admission.ts'
 
 /** Where the gate learns that a permit is done with. */
 export interface PermitOwner {
-  released(permit: HeldPermit, ending: Ending): void
+  /** `recorded` is called once the ending is on record, or needs none. */
+  released(permit: HeldPermit, ending: Ending, recorded: () => void): void
 }
 
 export class HeldPermit {
@@ -45,6 +46,11 @@ export class HeldPermit {
     return this.#begun
   }
 
+  /** Whether its write has ended, on record or not yet. */
+  get released(): boolean {
+    return this.#state === 'released'
+  }
+
   /** What the client is to be told, once the gate has interrupted the write. */
   get interruption(): Refusal | undefined {
     return this.#interruption
@@ -70,15 +76,15 @@ export class HeldPermit {
     else this.#interrupt = callback
   }
 
-  /** The end. Throws {@link InvariantError} on a second call, or on `not-sent` after `begin`. */
-  release(ending: Ending): void {
+  /** The end; `recorded` is called once it is on record. Throws {@link InvariantError} on a second call, or on `not-sent` after `begin`. */
+  release(ending: Ending, recorded: () => void = () => {}): void {
     const { task } = this.claim
     if (this.#state === 'released') throw new InvariantError(`permit of ${task} released twice`)
     if (this.#begun && ending.outcome === 'not-sent') {
       throw new InvariantError(`permit of ${task} began and was released as not sent`)
     }
     this.#state = 'released'
-    this.#owner.released(this, ending)
+    this.#owner.released(this, ending, recorded)
   }
 
   /** For the gate: takes the right back if nothing was sent. False if the write has begun. */

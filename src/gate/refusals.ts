@@ -1,16 +1,18 @@
 /** What the gate says when it says no: cause and remedy, in one place. */
 import type { Refusal } from '../errors.ts'
+import type { OperationRecord } from '../journal/operations.ts'
 import type { HeldWrite } from '../store/mark-store.ts'
-import type { Claim, Token } from '../token.ts'
+import { type Claim, NO_TOKEN, type Token } from '../token.ts'
 import type { GateLimits } from './limits.ts'
 
 const RETRY_AFTER_SECONDS = 1
 /** Record ids that one refusal lists, at most. */
 const MAX_LISTED = 20
 
-export function staleToken(claim: Claim, highest: Token): Refusal {
+export function staleToken(claim: Claim, highest: Token, operation?: OperationRecord): Refusal {
   return {
     ...claim,
+    ...(operation && { operation: { state: operation.state, status: operation.answer?.status } }),
     code: 'stale-token',
     highest,
     detail:
@@ -79,7 +81,8 @@ export function tokenConflict(claim: Claim): Refusal {
 }
 
 export function handoverHeld(claim: Claim, held: readonly HeldWrite[]): Refusal {
-  const ids = held.filter(({ token }) => token < claim.token).map(({ id }) => id)
+  // A write without a token is kept out by whatever is held.
+  const ids = held.filter(({ token }) => token < claim.token || claim.token === NO_TOKEN).map(({ id }) => id)
   return {
     ...claim,
     code: 'handover-held',
@@ -110,5 +113,14 @@ export function overloaded(claim: Claim, limit: keyof GateLimits): Refusal {
     ...claim,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     detail: `limits.${limit} is reached. Nothing was sent. Send fewer writes at once, or raise the limit.`,
+  }
+}
+
+export function operationInProgress(claim: Claim): Refusal {
+  return {
+    ...claim,
+    code: 'operation-in-progress',
+    retryAfterSeconds: RETRY_AFTER_SECONDS,
+    detail: 'An attempt of this operation is open. Nothing was sent. Repeat the request with the same key.',
   }
 }

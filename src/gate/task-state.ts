@@ -5,7 +5,7 @@
  * operation is under way; a task is dropped only when `idle`.
  */
 import type { Refusal } from '../errors.ts'
-import type { HeldWrite, TaskRecord } from '../store/mark-store.ts'
+import type { Change, HeldWrite, TaskRecord } from '../store/mark-store.ts'
 import type { Claim, Token } from '../token.ts'
 import type { Admission } from './admission.ts'
 import { type AllInFlight, TaskInFlight } from './in-flight.ts'
@@ -14,6 +14,12 @@ import { Signal } from './signal.ts'
 /** A store operation that failed: requests with a token of at least `from` depended on it. */
 export interface OperationFault {
   readonly from: Token
+}
+
+/** What an operator's act does to a task: the changes to commit, and the task's state after them. */
+export interface Effect {
+  readonly changes: readonly Change[]
+  readonly after: TaskRecord
 }
 
 /** How a store operation ended; it never rejects. */

@@ -69,7 +69,7 @@ export interface Author {
 
 /** An operator's act on a task, as it is kept. */
 export interface Act extends Author {
-  readonly kind: 'freeze' | 'thaw' | 'raise' | 'resolve'
+  readonly kind: 'freeze' | 'thaw' | 'raise' | 'resolve' | 'erase'
   readonly task: string
   /** The token that it raised to, if it did. */
   readonly token: Token | undefined

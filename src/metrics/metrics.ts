@@ -28,8 +28,10 @@ export class Metrics {
     'decision',
   ])
   readonly #stale = this.#counter('stale_rejections_total', 'Writes rejected as stale', ['route'])
+  readonly #unclaimed = this.#counter('unclaimed_writes_total', 'Writes admitted without a token', ['route'])
   readonly #raises = this.#counter('raises_total', 'Marks raised durably', [])
   readonly #reload: Gauge
+  readonly #journalDropped = this.#counter('journal_dropped_total', 'Journal entries that were not kept', [])
   readonly #outcomes = this.#counter('outcomes_total', 'How admitted writes ended', ['route', 'outcome'])
   readonly #handover = this.#histogram(
     'handover_duration_seconds',
@@ -95,6 +97,11 @@ export class Metrics {
     if (decision === 'stale-token') this.#stale.inc({ route })
   }
 
+  /** A write without a token came on a route that admits those. */
+  unclaimed(route: string): void {
+    this.#unclaimed.inc({ route })
+  }
+
   /** `upstreamMs`: since the first byte was sent; undefined if none was. */
   ended(route: string, outcome: string, upstreamMs: number | undefined): void {
     this.#outcomes.inc({ route, outcome })
@@ -112,6 +119,10 @@ export class Metrics {
 
   handedOver(ms: number): void {
     this.#handover.observe(ms / 1000)
+  }
+
+  journalDropped(): void {
+    this.#journalDropped.inc()
   }
 
   /** The configuration was read again, and is in force or was refused. */

@@ -6,15 +6,19 @@ import type { Server as SecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
-import type { Config, Route } from '../config/config.ts'
+import type { Config, Limits, OnceRule, Route } from '../config/config.ts'
 import { Admission } from '../gate/admission.ts'
 import type { Gate } from '../gate/gate.ts'
 import { observe, unclaimed } from '../gate/observed.ts'
 import type { Permit } from '../gate/permit.ts'
+import type { Journal } from '../journal/journal.ts'
+import { Sealing } from '../journal/sealing.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import { readClaim } from '../request/claim.ts'
+import { readOperation } from '../request/operation.ts'
 import type { RequestHead } from '../request/route-match.ts'
 import { NOT_ALONE, offeredUpgrades, upgradeRefusal } from '../request/upgrade.ts'
+import { type Claim, NO_TOKEN } from '../token.ts'
 import { answerAnnouncement, isOwn, readAnnouncement } from './announce.ts'
 import { ClientConnections } from './client-connections.ts'
 import { type ClientServer, createClientServer, secureContext } from './client-server.ts'
@@ -22,17 +26,20 @@ import { Exchange } from './exchange.ts'
 import { takeMethod } from './first-method.ts'
 import { malformedHead, unsupportedBody, unsupportedTrailer } from './head-faults.ts'
 import { hasBody } from './headers.ts'
+import { attemptOnce, type ReadyAttempt } from './once.ts'
 import { Plan } from './plan.ts'
 import { RejectionLog } from './rejection-log.ts'
 import { send } from './sending.ts'
 import { Tunnel } from './tunnel.ts'
 import { responseOn } from './upgrade-response.ts'
+import type { UploadLimits } from './upload.ts'
 import { type UpstreamState, Upstreams } from './upstream.ts'
 import { writeFacts } from './write-facts.ts'
 
 export interface DataPortParts {
   readonly config: Config
   readonly gate: Gate
+  readonly journal: Journal
   readonly metrics: Metrics
   readonly clock: Clock
   readonly log: Logger
@@ -50,6 +57,7 @@ export class DataPort {
   readonly #rejectionLog: RejectionLog
   readonly #connections: ClientConnections
   readonly #server: ClientServer
+  readonly #sealing: Sealing | undefined
   readonly #tunnels = new Set<Tunnel>()
   #plan: Plan
   /** The plan in force, and those before it that requests are still under. */
@@ -61,7 +69,8 @@ export class DataPort {
     const { config, log, clock } = parts
     this.#plan = new Plan(config, this.#upstreams)
     this.#plans.add(this.#plan)
-    this.#rejectionLog = new RejectionLog(log, clock)
+    this.#rejectionLog = new RejectionLog(log, clock, parts.journal)
+    this.#sealing = config.operations.key && new Sealing(config.operations.key)
     this.#connections = new ClientConnections(this.#rejectionLog, config.limits)
     this.#server = createClientServer(config.limits, config.tls, this.#connections, {
       request: (req, res) => this.#take(req, res, undefined),
@@ -163,7 +172,7 @@ export class DataPort {
     if (unsupported) return exchange.refuse(unsupported)
     exchange.fenced = matched.fenced
     if (!matched.fenced) return this.#send(unclaimed(), exchange, plan, change)
-    const claimed = readClaim(head, matched, plan.config.claim)
+    const claimed = readClaim(head, matched, plan.config.claim, matched.route.token)
     const forbidden = 'claim' in claimed ? plan.clients.refusal(req.socket, claimed.claim) : undefined
     void this.#fence(exchange, plan, forbidden ? { refusal: forbidden } : claimed, change)
   }
@@ -196,12 +205,43 @@ export class DataPort {
     if ('refusal' in claimed) return exchange.refuse(claimed.refusal)
     const { rule, tunnelRule } = plan.of(route)
     const facts = writeFacts(exchange, route, plan.config)
+    if (route.once) return this.#once(exchange, plan, claimed.claim)
     const admitted = await gate.admit(new Admission(claimed.claim, change ? tunnelRule : rule, facts))
     if ('code' in admitted) return exchange.refuse(admitted)
     this.#send(admitted, exchange, plan, change)
   }
 
-  #send(permit: Permit, exchange: Exchange, plan: Plan, change: Switch | undefined): void {
+  /** An attempt of an operation: its intent is put on record with the attempt, when the body is known. */
+  async #once(exchange: Exchange, plan: Plan, claim: Claim): Promise<void> {
+    const route = exchange.route as Route
+    const { config } = plan
+    const read = readOperation({ rawHeaders: exchange.req.rawHeaders }, config.claim)
+    if ('refusal' in read) return exchange.refuse({ ...claim, ...read.refusal })
+    const unsupported = unsupportedTrailer(exchange.req) ?? unsupportedUpgrade(exchange.req, route, undefined)
+    if (unsupported) return exchange.refuse(unsupported)
+    if (claim.token === NO_TOKEN) this.#parts.metrics.unclaimed(route.name)
+    await attemptOnce(this.#parts.gate, {
+      exchange,
+      route,
+      rule: route.once as OnceRule,
+      claim,
+      key: read.key,
+      facts: writeFacts(exchange, route, config),
+      writeRule: { ...plan.of(route).rule, intent: false },
+      limits: bodyLimits(config.limits),
+      storeTimeoutMs: config.store.timeoutMs,
+      sealing: this.#sealing,
+      send: (permit, ready) => this.#send(permit, exchange, plan, undefined, ready),
+    })
+  }
+
+  #send(
+    permit: Permit,
+    exchange: Exchange,
+    plan: Plan,
+    change: Switch | undefined,
+    attempt?: ReadyAttempt,
+  ): void {
     const route = exchange.route as Route
     const { upstream, headers } = plan.of(route)
     const { limits } = plan.config
@@ -216,12 +256,9 @@ export class DataPort {
       res,
       method: exchange.method,
       upstream,
-      headers: headers.of(req, exchange.method),
-      limits: {
-        silenceMs: limits.idleTimeoutMs,
-        bytesPerSecond: limits.bodyRateBytesPerSecond,
-        bodySize: limits.bodySizeBytes ?? Infinity,
-      },
+      headers: headers.of(req, exchange.method, attempt?.providerKey),
+      limits: bodyLimits(limits),
+      ...(attempt && { attempt }),
       tunnel: change && this.#tunnel(change, req, limits.idleTimeoutMs),
       outlivesClient: exchange.fenced,
       unknownStatuses: route.unknownStatuses,
@@ -236,6 +273,14 @@ export class DataPort {
     this.#tunnels.add(tunnel)
     socket.once('close', () => this.#tunnels.delete(tunnel))
     return tunnel
+  }
+}
+
+function bodyLimits({ idleTimeoutMs, bodyRateBytesPerSecond, bodySizeBytes }: Limits): UploadLimits {
+  return {
+    silenceMs: idleTimeoutMs,
+    bytesPerSecond: bodyRateBytesPerSecond,
+    bodySize: bodySizeBytes ?? Infinity,
   }
 }
 

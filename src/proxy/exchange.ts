@@ -65,6 +65,11 @@ export class Exchange {
     })
   }
 
+  /** The write was answered from the record, and not sent. */
+  replayed(): void {
+    this.#decide('replayed')
+  }
+
   /** Under observe: what enforcing would have said. */
   readonly observed = (refusal: Refusal | undefined): void => {
     this.#decide(refusal ? `would-${refusal.code}` : 'forwarded')

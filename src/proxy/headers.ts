@@ -63,6 +63,7 @@ function endToEnd(raw: RawHeaders, drop: ReadonlySet<string>, replaced?: string)
 /** What a request passes on to the resource, compiled once for a route. */
 export class RequestHeaders {
   readonly #drop: ReadonlySet<string>
+  readonly #keyHeader: string
   readonly #upstream: Upstream
 
   /** Names are dropped besides the hop-by-hop ones if `forwardClaim` is false. */
@@ -74,11 +75,16 @@ export class RequestHeaders {
     if (!forwardClaim)
       for (const name of [claim.taskHeader, claim.tokenHeader, claim.holderHeader]) drop.add(name)
     this.#drop = drop
+    this.#keyHeader = claim.operationHeader
     this.#upstream = upstream
   }
 
-  /** The fields to send; `Content-Length` is among them if the client sent it. */
-  of(req: IncomingMessage, method: string): string[] {
+  /**
+   * The fields to send; `Content-Length` is among them if the client sent it.
+   *
+   * @param providerKey what the resource is told as the operation's key, instead of what the client sent.
+   */
+  of(req: IncomingMessage, method: string, providerKey?: string): string[] {
     const { forwardedHeaders, via, auth } = this.#upstream
     const headers = endToEnd(req.rawHeaders, this.#drop, auth?.header)
     if (forwardedHeaders) {
@@ -87,6 +93,10 @@ export class RequestHeaders {
       headers.push('X-Forwarded-Proto', 'encrypted' in req.socket ? 'https' : 'http')
     }
     if (via) headers.push('Via', `${req.httpVersion} fencegate`)
+    if (providerKey !== undefined) {
+      const at = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === this.#keyHeader)
+      if (at >= 0) headers[at + 1] = providerKey
+    }
     // The answer to TRACE shows the client what the resource was sent (RFC 9110, section 9.3.8).
     if (auth && method.toUpperCase() !== 'TRACE') headers.push(auth.header, auth.value)
     return headers

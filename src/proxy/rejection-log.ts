@@ -1,10 +1,11 @@
 /**
  * Log lines for refusals: the first of each kind, task and token at once, its repeats as one count every ten
- * seconds. A stale worker in a tight loop must not fill the disk that the marks live on.
+ * seconds; stale ones into the journal too. A stale worker in a tight loop must not fill the disk that the marks live on.
  */
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
+import type { Journal } from '../journal/journal.ts'
 
 const REPEAT_MS = 10_000
 /** Distinct lines remembered in one interval; what comes beyond them shares one count. */
@@ -23,11 +24,13 @@ export interface RejectedClient {
 export class RejectionLog {
   readonly #log: Logger
   readonly #clock: Clock
+  readonly #journal: Journal
   readonly #repeats = new Map<string, { repeat: () => void; count: number }>()
   #others = 0
   #cancel: (() => void) | undefined
 
-  constructor(log: Logger, clock: Clock) {
+  constructor(log: Logger, clock: Clock, journal: Journal) {
+    this.#journal = journal
     this.#log = log
     this.#clock = clock
   }
@@ -42,11 +45,26 @@ export class RejectionLog {
       const level = message === 'stale write rejected' ? 'warn' : 'info'
       const entry = {
         count: 0,
-        repeat: () => this.#log[level]({ ...facts(refusal), count: entry.count }, `${message}, again`),
+        repeat: () => {
+          this.#log[level]({ ...facts(refusal), count: entry.count }, `${message}, again`)
+          this.#record(refusal, { ...client, count: entry.count })
+        },
       }
       this.#repeats.set(key, entry)
       this.#log[level]({ ...facts(refusal), ...client }, message)
+      this.#record(refusal, { ...client, count: 1 })
     }
+  }
+
+  /** What says that somebody writes who shouldn't goes into the journal as well. */
+  #record({ code, task, token, highest }: Refusal, client: object): void {
+    if (code !== 'stale-token' && code !== 'token-conflict') return
+    this.#journal.note({
+      kind: 'rejection',
+      task,
+      token,
+      data: { code, highest: highest?.toString(), ...client },
+    })
   }
 
   /** Logs the counts and forgets them: the next refusal of a client still at it is a first one again. */

@@ -66,9 +66,10 @@ function problem(refusal: Refusal, options: RejectionOptions): Body {
     detail: refusal.detail,
     code: refusal.code,
     task: refusal.task,
-    token: refusal.token?.toString(),
+    token: refusal.token ? refusal.token.toString() : undefined,
     highest: options.revealHighest ? refusal.highest?.toString() : undefined,
     held: refusal.held,
+    operation: refusal.operation,
     sent,
     retry,
     // SDKs of payment providers look for this member alone, and take an answer without it for a success.
@@ -103,14 +104,21 @@ export function reject(
   answerEarly(req, res, render(refusal, options))
 }
 
+interface EarlyAnswer {
+  readonly status: number
+  /** By name; or names and values in turn. */
+  readonly headers: Record<string, string> | string[]
+  readonly body?: string | Uint8Array
+}
+
 /** An answer of the sidecar's own: the request's body need not have been read, and isn't waited for. */
 export function answerEarly(
   req: IncomingMessage,
   res: ServerResponse,
-  { status, headers, body }: Omit<Rendered, 'body'> & { readonly body?: string },
+  { status, headers, body }: EarlyAnswer,
 ): void {
   const rest = unreadBody(req, res)
-  if (rest !== 'none' && rest !== 'short') headers.Connection = 'close'
+  if (rest !== 'none' && rest !== 'short') res.shouldKeepAlive = false
   // An answer that failed at its head may have left its reason behind.
   res.writeHead(status, STATUS_CODES[status] as string, headers)
   if (body !== undefined) res.write(body)

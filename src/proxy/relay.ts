@@ -6,6 +6,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { AnswerSink } from './answer-sink.ts'
 import { bodyPassed } from './body-memory.ts'
 import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
 import { endWhenRead } from './linger.ts'
@@ -17,7 +18,7 @@ type Controller = Dispatcher.DispatchController
 /** Interim answers (RFC 9110, section 15.2) that one exchange may have. */
 const MAX_INTERIM = 64
 
-export class Relay {
+export class Relay implements AnswerSink {
   readonly #req: IncomingMessage
   readonly #res: ServerResponse
   readonly #method: string

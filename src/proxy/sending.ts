@@ -19,7 +19,9 @@ import type { Refusal } from '../errors.ts'
 import type { Ending } from '../gate/admission.ts'
 import type { Permit } from '../gate/permit.ts'
 import type { UnknownReason } from '../journal/records.ts'
+import type { AnswerSink } from './answer-sink.ts'
 import { hasBody } from './headers.ts'
+import { type AnswerRule, HeldAnswer } from './held-answer.ts'
 import { Relay } from './relay.ts'
 import { notSent, outcomeUnknown, reasonOf } from './send-failures.ts'
 import type { Tunnel } from './tunnel.ts'
@@ -37,6 +39,8 @@ export interface Outgoing {
   readonly headers: string[]
   /** Whether its outcome is of interest when its client has left: that of a fenced write is. */
   readonly outlivesClient: boolean
+  /** Set for an attempt of an operation: its whole body is known, its answer kept back until it is on record. */
+  readonly attempt?: { readonly body: Buffer; readonly answerRule: AnswerRule }
   /** Set if the connection may change to another protocol. */
   readonly tunnel: Tunnel | undefined
   /** Called once, when the first byte is about to be written. */
@@ -60,7 +64,8 @@ const NOT_SENT: Ending = { outcome: 'not-sent' }
 class Sending implements Dispatcher.DispatchHandler {
   readonly #permit: Permit
   readonly #outgoing: Outgoing
-  readonly #relay: Relay
+  readonly #answer: AnswerSink
+  readonly #held: HeldAnswer | undefined
   readonly #upload: Upload | undefined
   #controller: Controller | undefined
   #tunnel: Tunnel | undefined
@@ -73,10 +78,12 @@ class Sending implements Dispatcher.DispatchHandler {
   constructor(permit: Permit, outgoing: Outgoing) {
     this.#permit = permit
     this.#outgoing = outgoing
-    const { req, res, method, limits, upstream } = outgoing
+    const { req, res, method, limits, upstream, attempt } = outgoing
     const contended = () => upstream.contended
-    this.#relay = new Relay(req, res, method, limits, contended)
-    if (hasBody(req)) this.#upload = new Upload(req, limits, contended, () => this.#begin())
+    const relay = new Relay(req, res, method, limits, contended)
+    if (attempt) this.#held = new HeldAnswer(relay, attempt.answerRule)
+    this.#answer = this.#held ?? relay
+    if (!attempt && hasBody(req)) this.#upload = new Upload(req, limits, contended, () => this.#begin())
   }
 
   start(): void {
@@ -100,7 +107,7 @@ class Sending implements Dispatcher.DispatchHandler {
   #dispatch(): void {
     if (this.#ended) return
     const { req, method, upstream, headers, tunnel } = this.#outgoing
-    const body = this.#upload as never
+    const body = (this.#outgoing.attempt?.body ?? this.#upload) as never
     const upgrade = tunnel && { upgrade: tunnel.protocol }
     try {
       upstream.dispatch({ path: req.url as string, method, headers, body, ...upgrade }, this)
@@ -131,15 +138,15 @@ class Sending implements Dispatcher.DispatchHandler {
   onResponseStart(controller: Controller, status: number, _parsed: unknown, reason?: string): void {
     // An answer to nothing, such as the 408 of an idle connection.
     if (!this.#permit.begun) return controller.abort(new Error('the resource answered before it was asked'))
-    this.#relay.start(controller, status, reason)
+    this.#answer.start(controller, status, reason)
   }
 
   onResponseData(controller: Controller, chunk: Buffer): void {
-    this.#relay.data(controller, chunk)
+    this.#answer.data(controller, chunk)
   }
 
   onResponseEnd(controller: Controller): void {
-    this.#relay.end(controller)
+    this.#answer.end(controller)
     // An answer that came before the end of the body: undici destroys the connection when this returns.
     if (this.#upload && !this.#upload.ended) setImmediate(() => this.#answered())
     else this.#answered()
@@ -158,13 +165,14 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   #answered(): void {
-    const unknown = this.#outgoing.unknownStatuses.includes(this.#relay.status)
-    this.#end(unknown ? this.#unknown('status') : { outcome: 'answered' }, undefined)
+    const unknown = this.#outgoing.unknownStatuses.includes(this.#answer.status)
+    const answer = this.#held?.answer
+    this.#end(unknown ? this.#unknown('status') : { outcome: 'answered', answer }, undefined)
   }
 
   onResponseError(controller: Controller, error: Error & { code?: string }): void {
     // A 304 may say how long the representation is (RFC 9110, section 8.6), a 204 should not; undici misses a body.
-    const { status } = this.#relay
+    const { status } = this.#answer
     if ((status === 304 || status === 204) && error.code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH')
       this.onResponseEnd(controller)
     else this.#fail(error)
@@ -190,7 +198,8 @@ class Sending implements Dispatcher.DispatchHandler {
   }
 
   #unknown(reason: UnknownReason): Ending {
-    return { outcome: 'unknown', reason, bytesSent: this.#upload?.bytes ?? 0 }
+    const whole = this.#outgoing.attempt?.body.byteLength ?? 0
+    return { outcome: 'unknown', reason, bytesSent: this.#upload?.bytes ?? whole }
   }
 
   /** The gate wants it to end: a permit that hasn't begun never will, one that has loses its connection. */
@@ -204,7 +213,7 @@ class Sending implements Dispatcher.DispatchHandler {
 
   readonly #onClientClose = () => {
     const { req, upstream, outlivesClient } = this.#outgoing
-    this.#relay.leave()
+    this.#answer.leave()
     if (this.#ended) return
     this.#clientGone = true
     if (!this.#permit.begun || !outlivesClient || !(this.#bodySent || req.complete)) {
@@ -226,8 +235,9 @@ class Sending implements Dispatcher.DispatchHandler {
     const { req, res, refuse, ended } = this.#outgoing
     // What is left of the body is read away by whoever answers.
     this.#upload?.destroy()
+    if (refusal) this.#held?.giveUp()
     // Whatever becomes of the answer, the permit must not stay out.
-    this.#permit.release(ending)
+    this.#permit.release(ending, () => this.#held?.recorded())
     ended(ending, refusal)
     if (refusal && !this.#clientGone && !this.#tunnel) {
       // A head that was passed on can't be taken back: cutting the connection says that the answer isn't whole.

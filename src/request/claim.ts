@@ -1,22 +1,15 @@
 /**
  * Reads the claim of a request that needs a permit.
  *
- * Invariant: a claim is given only if every reader of these headers finds the same one. Joined, repeated and
- * look-alike fields are refused, equal values or not, because the resource or a hop before it may pick
- * another one; so are fields that a hop would drop on the way (named by `Connection`) or take from the
- * trailer (named by `Trailer`).
+ * Invariant: a claim is given only if every reader of these headers finds the same one. What `claim-field.ts` says of
+ * each field holds; and joined values are refused, because a reader may pick another one of them.
  */
 import type { ClaimConfig } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
-import { type Claim, isTask, parseToken, type Token } from '../token.ts'
+import { type Claim, isTask, NO_TOKEN, parseToken, type Token } from '../token.ts'
+import { type Fault, readField } from './claim-field.ts'
 import { excerpt } from './excerpt.ts'
-import { namesField } from './field-name.ts'
 import type { RequestHead, RouteMatched } from './route-match.ts'
-
-/** Cause and remedy: why there is something, but not a value to go by. */
-interface Fault {
-  readonly fault: string
-}
 
 type ClaimFields = Pick<ClaimConfig, 'taskHeader' | 'tokenHeader' | 'holderHeader' | 'maxToken'>
 
@@ -24,12 +17,16 @@ export function readClaim(
   { rawHeaders }: RequestHead,
   matched: Pick<RouteMatched, 'task'>,
   config: ClaimFields,
+  tokenNeeded: 'required' | 'optional' = 'required',
 ): { claim: Claim } | { refusal: Refusal } {
   const token = readToken(rawHeaders, config)
   const task = readTask(rawHeaders, matched.task, config)
   const holder = readHolder(rawHeaders, config)
   if (typeof token === 'bigint' && typeof task === 'string' && !isFault(holder)) {
     return { claim: { task, token, ...(holder !== undefined && { holder }) } }
+  }
+  if (token === undefined && tokenNeeded === 'optional' && typeof task === 'string' && !isFault(holder)) {
+    return { claim: { task, token: NO_TOKEN } }
   }
   const refuse = (code: Refusal['code'], cause: string) => ({
     refusal: {
@@ -51,7 +48,7 @@ export function readClaim(
 }
 
 function readToken(rawHeaders: readonly string[], config: ClaimFields): Token | Fault | undefined {
-  const text = readField(rawHeaders, config.tokenHeader)
+  const text = readValue(rawHeaders, config.tokenHeader)
   if (text === undefined || isFault(text)) return text
   const token = parseToken(text)
   if (token === undefined) {
@@ -75,7 +72,7 @@ function readHolder(
   rawHeaders: readonly string[],
   { holderHeader }: ClaimFields,
 ): string | Fault | undefined {
-  const text = readField(rawHeaders, holderHeader)
+  const text = readValue(rawHeaders, holderHeader)
   // A holder's name is spelt like a task's.
   if (typeof text !== 'string' || isTask(text)) return text
   return { fault: `The ${holderHeader} header is ${excerpt(text)}. Send 1 to 256 visible ASCII characters.` }
@@ -87,7 +84,7 @@ function readTask(
   inPath: string | undefined,
   { taskHeader }: ClaimFields,
 ): string | Fault | undefined {
-  const inHeader = readField(rawHeaders, taskHeader)
+  const inHeader = readValue(rawHeaders, taskHeader)
   if (isFault(inHeader)) return inHeader
   if (inPath !== undefined && !isTask(inPath)) return notATask('path', inPath)
   if (inHeader !== undefined && !isTask(inHeader)) return notATask(`${taskHeader} header`, inHeader)
@@ -107,41 +104,11 @@ function notATask(place: string, text: string): Fault {
   }
 }
 
-/** The field's only value; `undefined` if it is not there. `field` is in lower case. */
-function readField(rawHeaders: readonly string[], field: string): string | Fault | undefined {
-  let found: string | undefined
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string
-    const value = rawHeaders[i + 1] as string
-    if (namesField(name, field)) {
-      if (name.toLowerCase() !== field) {
-        return { fault: `The header ${excerpt(name)} can be taken for ${field}. Send ${field} alone.` }
-      }
-      if (found !== undefined) {
-        return { fault: `The ${field} header is there more than once. Send it exactly once.` }
-      }
-      if (value.includes(',')) {
-        return { fault: `The ${field} header holds a comma, as joined values do. Send one value.` }
-      }
-      found = value
-    } else if (value.length >= field.length && listsFields(name) && lists(value, field)) {
-      return {
-        fault:
-          `The ${name.toLowerCase()} header names ${field}. The claim must be a header of its own that no ` +
-          'hop drops: take it off that list.',
-      }
-    }
-  }
-  return found
-}
-
-/** Whether the header says of other fields that they are dropped by the next hop, or sent in the trailer. */
-function listsFields(name: string): boolean {
-  return namesField(name, 'connection') || namesField(name, 'trailer')
-}
-
-function lists(value: string, field: string): boolean {
-  return value.split(',').some((member) => namesField(member.trim(), field))
+/** The field's only value; `undefined` if it is not there. */
+function readValue(rawHeaders: readonly string[], field: string): string | Fault | undefined {
+  const value = readField(rawHeaders, field)
+  if (typeof value !== 'string' || !value.includes(',')) return value
+  return { fault: `The ${field} header holds a comma, as joined values do. Send one value.` }
 }
 
 function isFault(reading: Token | string | Fault | undefined): reading is Fault {

@@ -144,7 +144,7 @@ class RouteMatcher {
   /** The answer for a request that matches, on `path`; `reads`: whether every method it may have is a read. */
   result(reads: boolean, path: string): RouteMatched {
     // A route that lists its methods means each of them, reads too.
-    const fenced = this.#route.guard === 'fence' && (this.#methods !== undefined || !reads)
+    const fenced = this.#route.guard !== 'none' && (this.#methods !== undefined || !reads)
     const task = this.#template?.taskIn(path)
     if (task === undefined) return fenced ? this.#fenced : this.#open
     return { route: this.#route, fenced, task }

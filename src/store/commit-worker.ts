@@ -4,7 +4,9 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { EXIT, ExitError } from '../errors.ts'
+import type { Pruned, PruneLimits } from '../journal/queries.ts'
 import type { CommitRequest, FromWorker, Read, ReadRequest, ReadResult, ToWorker } from './messages.ts'
+import { RetentionClock } from './retention-clock.ts'
 import { openStore, type StoreFileOptions } from './store-file.ts'
 import { RolledBackError, StoreTables } from './store-tables.ts'
 
@@ -17,26 +19,16 @@ if (!port) throw new Error('commit-worker.ts runs as a worker thread')
 const say = (message: FromWorker) => port.postMessage(message)
 
 function serve(tables: StoreTables): void {
+  const retentionClock = new RetentionClock(Date.now())
   let sinceCheckpoint = 0
 
   function work(commits: CommitRequest[], reads: ReadRequest[]): void {
-    let failure: string | undefined
-    if (commits.length > 0) {
-      try {
-        const changes = commits.flatMap((commit) => commit.changes)
-        tables.commit(changes)
-        sinceCheckpoint += changes.length
-      } catch (error) {
-        if (!(error instanceof RolledBackError)) throw error
-        failure = error.message
-        sinceCheckpoint = CHANGES_PER_CHECKPOINT // The room that the WAL has taken can be used again.
-      }
-    }
-    const ids = commits.map(({ id }) => id)
+    const { failed, failure } = commitAll(commits)
+    const ids = (requests: CommitRequest[]) => requests.map(({ id }) => id)
     say({
       kind: 'done',
-      committed: failure === undefined ? ids : [],
-      failed: failure === undefined ? [] : ids,
+      committed: ids(commits.filter((commit) => !failed.has(commit))),
+      failed: ids([...failed]),
       failure,
       answers: reads.map(({ id, read }) => ({ id, result: answer(read) })),
       counts: tables.counts,
@@ -47,9 +39,55 @@ function serve(tables: StoreTables): void {
     }
   }
 
+  /** Returns which were not committed because the disk is full, and what to say of it. */
+  function commitAll(commits: CommitRequest[]): { failed: Set<CommitRequest>; failure: string | undefined } {
+    if (commits.length === 0) return { failed: new Set(), failure: undefined }
+    const changes = commits.flatMap((commit) => commit.changes)
+    try {
+      tables.commit(changes)
+    } catch (error) {
+      if (!(error instanceof RolledBackError)) throw error
+      sinceCheckpoint = CHANGES_PER_CHECKPOINT // The room that the WAL has taken can be used again.
+      const failed = new Set(commits)
+      // The record of what happened must not keep the rest from theirs.
+      const rest = commits.filter(({ changes }) => changes.some(({ kind }) => kind !== 'journal'))
+      if (rest.length < commits.length) {
+        const stillFailed = commitAll(rest).failed
+        for (const commit of rest) if (!stillFailed.has(commit)) failed.delete(commit)
+      }
+      return { failed, failure: error.message }
+    }
+    sinceCheckpoint += changes.length
+    // What was erased stands in the log until that is emptied.
+    if (changes.some(({ kind }) => kind === 'erase-bodies')) tables.checkpoint('TRUNCATE')
+    return { failed: new Set(), failure: undefined }
+  }
+
   function answer(read: Read): ReadResult {
-    if (read.kind === 'task') return tables.load(read.task)
-    return read.kind === 'write' ? tables.unknownWrite(read.id) : tables.unresolved(read.limit)
+    switch (read.kind) {
+      case 'task':
+        return tables.load(read.task)
+      case 'write':
+        return tables.unknownWrite(read.id)
+      case 'unresolved':
+        return tables.unresolved(read.limit)
+      case 'operation':
+        return tables.operation(read.id)
+      case 'operations':
+        return tables.operations(read.query)
+      case 'attempts':
+        return tables.attempts(read.query)
+      case 'journal':
+        return tables.journal(read.query)
+      case 'prune':
+        return prune(read.limits)
+    }
+  }
+
+  function prune(limits: PruneLimits): Pruned {
+    const pruned = tables.prune({ ...limits, nowMs: retentionClock.believe(limits.nowMs) })
+    sinceCheckpoint += pruned.entries + pruned.operations + pruned.attempts
+    return pruned
   }
 
   port?.on('message', (first: ToWorker) => {

@@ -7,6 +7,22 @@
  * - A mark never goes down: a lower token than the stored one changes nothing.
  * - A rejected `commit` says nothing was sent on its strength; the task must be loaded again before use.
  */
+import type { JournalEntry, ListedEntry } from '../journal/entries.ts'
+import type {
+  AttemptEnd,
+  AttemptRecord,
+  ListedAttempt,
+  ListedOperation,
+  OperationRecord,
+} from '../journal/operations.ts'
+import type {
+  AttemptsQuery,
+  JournalQuery,
+  OperationsQuery,
+  Page,
+  Pruned,
+  PruneLimits,
+} from '../journal/queries.ts'
 import type { Act, Resolution, UnknownEnd, UnknownWrite, WriteRecord } from '../journal/records.ts'
 import type { Token } from '../token.ts'
 
@@ -26,6 +42,8 @@ export interface Mark {
 export interface HeldWrite {
   readonly id: string
   readonly token: Token
+  /** The id of the operation that it was an attempt of, if any. */
+  readonly operation?: string | undefined
 }
 
 /** All of a task's state. */
@@ -57,10 +75,27 @@ export type Change =
       readonly note: string
       readonly atMs: number
     }
+  /**
+   * An attempt of an operation is about to be sent: its operation is open, unless it is done. Comes with the write's
+   * intent, whose end or restart is the attempt's too.
+   */
+  | { readonly kind: 'attempt'; readonly attempt: AttemptRecord }
+  /** How it ended, and what its operation is by that; only its first ending counts. Comes with the write's ending. */
+  | {
+      readonly kind: 'attempt-ended'
+      readonly id: string
+      readonly operation: string
+      readonly end: AttemptEnd
+    }
   /** From now on, until the store is closed, writes may be sent without an intent. */
   | { readonly kind: 'without-intents' }
   | { readonly kind: 'frozen'; readonly task: string; readonly frozen: boolean }
+  /** Goes into the journal too; so does what `resolved` found. */
   | { readonly kind: 'act'; readonly act: Act }
+  /** What happened. A full disk may refuse a commit of these alone without failing others. */
+  | { readonly kind: 'journal'; readonly entries: readonly JournalEntry[] }
+  /** Takes the recorded bodies of a task's operations off the disk. Comes with its act. */
+  | { readonly kind: 'erase-bodies'; readonly task: string }
 
 /** What the store learnt about its own past when it opened. */
 export interface StoreOrigin {
@@ -92,6 +127,16 @@ export interface MarkStore {
   load(task: string): Promise<TaskRecord>
   /** Makes the changes durable, in order. Rejects with {@link StoreError}; then nothing may rely on them. */
   commit(changes: readonly Change[]): Promise<void>
+  /** What is on record of an operation. */
+  operation(id: string): Promise<OperationRecord | undefined>
+  operations(query: OperationsQuery): Promise<Page<ListedOperation>>
+  attempts(query: AttemptsQuery): Promise<Page<ListedAttempt>>
+  journal(query: JournalQuery): Promise<Page<ListedEntry>>
+  /**
+   * Forgets what may be forgotten, a bounded part in each call; never an operation with an attempt that is open or
+   * without a known outcome, and never the newest entry or operation. On a full disk it may forget nothing.
+   */
+  prune(limits: PruneLimits): Promise<Pruned>
   /** Unknown writes that nobody has resolved, oldest first, at most `limit`. */
   unresolved(limit: number): Promise<UnknownWrite[]>
   /** An unknown write by its id, resolved or not. */

@@ -1,4 +1,14 @@
 /** What the store says to its worker thread and back. */
+import type { ListedEntry } from '../journal/entries.ts'
+import type { ListedAttempt, ListedOperation, OperationRecord } from '../journal/operations.ts'
+import type {
+  AttemptsQuery,
+  JournalQuery,
+  OperationsQuery,
+  Page,
+  Pruned,
+  PruneLimits,
+} from '../journal/queries.ts'
 import type { UnknownWrite } from '../journal/records.ts'
 import type { Change, StoreCounts, StoreOrigin, TaskRecord } from './mark-store.ts'
 
@@ -11,13 +21,28 @@ export type Read =
   | { readonly kind: 'task'; readonly task: string }
   | { readonly kind: 'unresolved'; readonly limit: number }
   | { readonly kind: 'write'; readonly id: string }
+  | { readonly kind: 'operation'; readonly id: string }
+  | { readonly kind: 'operations'; readonly query: OperationsQuery }
+  | { readonly kind: 'attempts'; readonly query: AttemptsQuery }
+  | { readonly kind: 'journal'; readonly query: JournalQuery }
+  /** Changes only what is past its time, so its place is among the reads, after the batch's commit. */
+  | { readonly kind: 'prune'; readonly limits: PruneLimits }
 
 export interface ReadRequest {
   readonly id: number
   readonly read: Read
 }
 
-export type ReadResult = TaskRecord | UnknownWrite[] | UnknownWrite | undefined
+export type ReadResult =
+  | TaskRecord
+  | UnknownWrite[]
+  | UnknownWrite
+  | OperationRecord
+  | Page<ListedOperation>
+  | Page<ListedAttempt>
+  | Page<ListedEntry>
+  | Pruned
+  | undefined
 
 export type ToWorker =
   | { readonly kind: 'work'; readonly commits: CommitRequest[]; readonly reads: ReadRequest[] }

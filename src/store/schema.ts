@@ -3,7 +3,7 @@
 export const STORE_FILE = 'marks.db'
 /** 'fgat': SQLite's application_id of a fencegate store. */
 export const APPLICATION_ID = 0x66676174
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /**
  * `marks.complete` is 1 once no write with a lower token can be open.
@@ -13,7 +13,7 @@ export const SCHEMA_VERSION = 1
  * and the next start; `intents_complete` says that every route of the process that has the store open
  * records intents; `floor` is the mark of a task without a row.
  */
-export const SCHEMA = `
+const VERSION_1 = `
   CREATE TABLE marks (
     task     TEXT PRIMARY KEY,
     token    INTEGER NOT NULL CHECK (token > 0),
@@ -60,6 +60,84 @@ export const SCHEMA = `
     intents_complete INTEGER NOT NULL CHECK (intents_complete IN (0, 1)),
     floor            INTEGER NOT NULL CHECK (floor >= 0)
   ) STRICT;
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};
 `
+
+/** Attempts that an operation's state hangs on: in the words of the index, or SQLite doesn't use it. */
+export const UNSETTLED = "outcome IN ('open', 'unknown') AND resolution IS NULL"
+/** Operations that may be forgotten once their time has come; in the words of the index. */
+export const FINISHED = "state IN ('done', 'failed')"
+
+/**
+ * `seq` gives the order in which records were made, whatever the clock does. `attempts.operation` is the `seq` of its
+ * operation; its `id` is that of its write. An answer has all of `status`, `headers` and `body_kept` or none.
+ * `key_until_ms` is when the provider has forgotten the operation's key, at the latest.
+ *
+ * The operators' acts are in the journal too, where they age.
+ */
+const VERSION_2 = `
+  CREATE TABLE operations (
+    seq           INTEGER PRIMARY KEY,
+    id            TEXT NOT NULL UNIQUE,
+    scope         TEXT NOT NULL,
+    task          TEXT NOT NULL,
+    key           TEXT NOT NULL,
+    fingerprint   TEXT NOT NULL,
+    provider_key  TEXT NOT NULL,
+    state         TEXT NOT NULL CHECK (state IN ('open', 'failed', 'unknown', 'done')),
+    ever_unknown  INTEGER NOT NULL CHECK (ever_unknown IN (0, 1)),
+    first_at_ms   INTEGER NOT NULL,
+    last_at_ms    INTEGER NOT NULL,
+    key_until_ms  INTEGER NOT NULL,
+    keep_until_ms INTEGER NOT NULL CHECK (keep_until_ms >= key_until_ms),
+    status        INTEGER,
+    headers       TEXT,
+    body_kept     TEXT CHECK (body_kept IN ('plain', 'encrypted', 'none', 'too-large', 'erased')),
+    body          BLOB,
+    CHECK ((status IS NULL) = (body_kept IS NULL) AND (headers IS NULL) = (body_kept IS NULL)),
+    CHECK ((body IS NOT NULL) = coalesce(body_kept IN ('plain', 'encrypted'), 0))
+  ) STRICT;
+  CREATE INDEX operations_task ON operations (task);
+  CREATE INDEX operations_undone ON operations (state) WHERE state <> 'done';
+  CREATE INDEX operations_finished ON operations (keep_until_ms) WHERE ${FINISHED};
+  CREATE TABLE attempts (
+    seq         INTEGER PRIMARY KEY,
+    id          TEXT NOT NULL UNIQUE,
+    operation   INTEGER NOT NULL,
+    task        TEXT NOT NULL,
+    token       INTEGER,
+    holder      TEXT,
+    route       TEXT NOT NULL,
+    method      TEXT NOT NULL,
+    target      TEXT NOT NULL,
+    at_ms       INTEGER NOT NULL,
+    outcome     TEXT NOT NULL CHECK (outcome IN ('open', 'answered', 'not-sent', 'unknown')),
+    status      INTEGER,
+    final       INTEGER NOT NULL CHECK (final IN (0, 1)),
+    reason      TEXT,
+    ended_at_ms INTEGER,
+    resolution  TEXT CHECK (resolution IN ('applied', 'not-applied', 'compensated'))
+  ) STRICT;
+  CREATE INDEX attempts_operation ON attempts (operation);
+  CREATE INDEX attempts_task ON attempts (task);
+  CREATE INDEX attempts_unsettled ON attempts (operation) WHERE ${UNSETTLED};
+  CREATE TABLE journal (
+    seq   INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    kind  TEXT NOT NULL,
+    task  TEXT,
+    token INTEGER,
+    data  TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX journal_task ON journal (task) WHERE task IS NOT NULL;
+  INSERT INTO journal (at_ms, kind, task, token, data)
+    SELECT at_ms, 'act', task, token, json_object('act', kind, 'by', author, 'reason', reason) FROM acts ORDER BY id;
+  PRAGMA user_version = 2;
+`
+
+/** Of a new store. */
+export const SCHEMA = `${VERSION_1} PRAGMA application_id = ${APPLICATION_ID}; ${VERSION_2}`
+
+/** What brings a store of an older version to this one, to be run in one transaction. */
+export function migrationFrom(version: number): string {
+  return [VERSION_2].slice(version - 1).join('')
+}

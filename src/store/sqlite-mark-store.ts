@@ -4,6 +4,16 @@
  */
 import { Worker } from 'node:worker_threads'
 import { EXIT, ExitError } from '../errors.ts'
+import type { ListedEntry } from '../journal/entries.ts'
+import type { ListedAttempt, ListedOperation, OperationRecord } from '../journal/operations.ts'
+import type {
+  AttemptsQuery,
+  JournalQuery,
+  OperationsQuery,
+  Page,
+  Pruned,
+  PruneLimits,
+} from '../journal/queries.ts'
 import type { UnknownWrite } from '../journal/records.ts'
 import {
   type Change,
@@ -102,6 +112,26 @@ class SqliteMarkStore implements MarkStore {
 
   async unknownWrite(writeId: string): Promise<UnknownWrite | undefined> {
     return (await this.#read({ kind: 'write', id: writeId })) as UnknownWrite | undefined
+  }
+
+  async operation(id: string): Promise<OperationRecord | undefined> {
+    return (await this.#read({ kind: 'operation', id })) as OperationRecord | undefined
+  }
+
+  async operations(query: OperationsQuery): Promise<Page<ListedOperation>> {
+    return (await this.#read({ kind: 'operations', query })) as Page<ListedOperation>
+  }
+
+  async attempts(query: AttemptsQuery): Promise<Page<ListedAttempt>> {
+    return (await this.#read({ kind: 'attempts', query })) as Page<ListedAttempt>
+  }
+
+  async journal(query: JournalQuery): Promise<Page<ListedEntry>> {
+    return (await this.#read({ kind: 'journal', query })) as Page<ListedEntry>
+  }
+
+  async prune(limits: PruneLimits): Promise<Pruned> {
+    return (await this.#read({ kind: 'prune', limits })) as Pruned
   }
 
   /** Safe to call again, and after a fatal fault: it waits for the thread's end. */

@@ -9,7 +9,7 @@ import { EXIT, ExitError } from '../errors.ts'
 import type { Token } from '../token.ts'
 import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } from './durable-files.ts'
 import type { StoreCounts, StoreOrigin } from './mark-store.ts'
-import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
+import { APPLICATION_ID, migrationFrom, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
 import { LOCK_FILE, lockStore } from './store-lock.ts'
 import { hidesCommits } from './wal-damage.ts'
 
@@ -100,6 +100,7 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
     if (!meta) throw damaged(directory, 'its meta row is missing')
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
+    migrate(db)
     const intentsWereComplete = meta.intents_complete === 1n
     // Writes of a process before the last one may still be at work, if the last one waited for them.
     const needsGrace = unclean && !intentsWereComplete
@@ -163,7 +164,7 @@ function createFile(directory: string, floor: Token): void {
 
 /**
  * FULL fsyncs the WAL at each commit. Checkpoints are made by the commit worker, so that their failures are
- * seen.
+ * seen. What is deleted is overwritten: recorded answers are private.
  */
 function configure(db: DatabaseSync): void {
   db.exec(`
@@ -172,7 +173,14 @@ function configure(db: DatabaseSync): void {
     PRAGMA fullfsync = 1;
     PRAGMA checkpoint_fullfsync = 1;
     PRAGMA wal_autocheckpoint = 0;
+    PRAGMA secure_delete = ON;
   `)
+}
+
+/** Brings a store of an older version to this one: whole, or not at all. */
+function migrate(db: DatabaseSync): void {
+  const version = Number(pragma(db, 'user_version'))
+  if (version < SCHEMA_VERSION) db.exec(`BEGIN IMMEDIATE; ${migrationFrom(version)}; COMMIT`)
 }
 
 function requireOurs(db: DatabaseSync, directory: string): void {

@@ -34,7 +34,10 @@ export class WriteTable {
         'WHERE id = ?1 AND reason IS NOT NULL AND resolution IS NULL',
     )
     const unresolved = 'FROM writes WHERE resolution IS NULL AND reason IS NOT NULL'
-    this.#held = db.prepare(`SELECT id, token ${unresolved} AND task = ? AND holds = 1 ORDER BY rowid`)
+    this.#held = db.prepare(
+      'SELECT id, token, (SELECT o.id FROM attempts a JOIN operations o ON o.seq = a.operation ' +
+        `WHERE a.id = writes.id) AS attempted ${unresolved} AND task = ? AND holds = 1 ORDER BY rowid`,
+    )
     this.#unresolved = db.prepare(`SELECT * ${unresolved} ORDER BY rowid LIMIT ?`)
     this.#one = db.prepare('SELECT * FROM writes WHERE id = ? AND reason IS NOT NULL')
     this.#act = db.prepare(
@@ -44,9 +47,9 @@ export class WriteTable {
     for (const statement of [this.#held, this.#unresolved, this.#one]) statement.setReadBigInts(true)
   }
 
-  /** At start: what was open when the process before ended is unknown. Returns how many. */
-  endOpenIntents(): number {
-    return Number(this.#restart.run(Date.now()).changes)
+  /** At start: what was open when the process before ended is unknown. */
+  endOpenIntents(nowMs: number): void {
+    this.#restart.run(nowMs)
   }
 
   intend(write: WriteRecord): void {
@@ -84,7 +87,11 @@ export class WriteTable {
   }
 
   held(task: string): HeldWrite[] {
-    return this.#held.all(task).map(({ id, token }) => ({ id: id as string, token: token as Token }))
+    return this.#held.all(task).map(({ id, token, attempted }) => ({
+      id: id as string,
+      token: token as Token,
+      operation: (attempted as string | null) ?? undefined,
+    }))
   }
 
   unresolved(limit: number): UnknownWrite[] {

@@ -12,6 +12,7 @@ import { idle } from './idle.ts'
 import { memory } from './memory.ts'
 import { build, endAll } from './processes.ts'
 import { raises } from './raises.ts'
+import { reconciling } from './reconcile.ts'
 import { render, type Scale, type Section } from './report.ts'
 import { upload } from './upload.ts'
 import { fencedWrites, profileWrites } from './writes.ts'
@@ -21,6 +22,7 @@ const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> =
   raises,
   handovers,
   memory,
+  reconcile: reconciling,
   upload,
   idle,
 }

@@ -7,6 +7,8 @@ import { MemoryDisk } from '../support/store-memory-disk.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { markStoreContract, type Opening, type Place } from './mark-store.ts'
+import { journalContract } from './mark-store-journal.ts'
+import { operationsContract } from './mark-store-operations.ts'
 import { recordsContract } from './mark-store-records.ts'
 
 function inMemory(floor: bigint): Place {
@@ -42,7 +44,7 @@ function sqlite(floor: bigint): Place {
   }
 }
 
-for (const contract of [markStoreContract, recordsContract]) {
+for (const contract of [markStoreContract, recordsContract, operationsContract, journalContract]) {
   contract('in memory', inMemory)
   contract('SQLite', sqlite)
 }

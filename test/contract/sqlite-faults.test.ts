@@ -9,10 +9,11 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { EXIT } from '../../src/errors.ts'
-import { type MarkStore, StoreError } from '../../src/store/mark-store.ts'
+import { type Change, type MarkStore, StoreError } from '../../src/store/mark-store.ts'
 import type { FromWorker, ToWorker } from '../../src/store/messages.ts'
 import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
-import { markOf, record } from '../support/store-changes.ts'
+import { markChange, markOf, record } from '../support/store-changes.ts'
+import { attemptRecord, begin, ENDS, finish } from '../support/store-operations.ts'
 import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { settled } from '../support/virtual-clock.ts'
@@ -163,4 +164,82 @@ test('the store’s thread takes any number of requests at once', async () => {
   expect(done.kind === 'done' && done.answers.length).toBe(reads.length)
   say({ kind: 'close', clean: true })
   await once(thread, 'exit')
+})
+
+test('on a full disk the journal goes without its entries, not a mark without its record', async () => {
+  const limit = path.join(temporaryDirectory(), 'limit')
+  fs.writeFileSync(limit, PLENTY)
+  const thread = new Worker(fileURLToPath(new URL('../../src/store/commit-worker.ts', import.meta.url)), {
+    workerData: options(),
+    execArgv: [`--import=${support('faulty-page-limit.ts')}`],
+    env: { ...process.env, TEST_PAGE_LIMIT_FILE: limit },
+  })
+  const next = async () => (await once(thread, 'message'))[0] as FromWorker
+  expect(await next()).toMatchObject({ kind: 'open' })
+  /** Commits all of them as one batch; returns what became of each. */
+  const commit = async (...commits: Change[][]) => {
+    thread.postMessage({ kind: 'work', commits: commits.map((changes, id) => ({ id, changes })), reads: [] })
+    const { committed, failed, failure } = (await next()) as Extract<FromWorker, { kind: 'done' }>
+    return { committed, failed, failure }
+  }
+  const large = {
+    atMs: 1,
+    kind: 'handover',
+    task: 'k',
+    token: 1n,
+    data: { text: 'x'.repeat(100_000) },
+  } as const
+  const journal: Change = { kind: 'journal', entries: [large] }
+  const raise = (token: bigint) => markChange('k', token, true)
+  expect(await commit([raise(1n)], [journal])).toEqual({ committed: [0, 1], failed: [] })
+  fs.writeFileSync(limit, NO_MORE)
+  const failure = 'the disk that holds the store is full'
+  expect(await commit([raise(2n)], [journal], [raise(3n)])).toEqual({
+    committed: [0, 2],
+    failed: [1],
+    failure,
+  })
+  expect(await commit([raise(4n), journal], [journal])).toEqual({ committed: [], failed: [0, 1], failure })
+  thread.postMessage({ kind: 'work', commits: [], reads: [{ id: 9, read: { kind: 'task', task: 'k' } }] })
+  expect(await next()).toMatchObject({ answers: [{ result: { mark: { token: 3n } } }] })
+  thread.postMessage({ kind: 'close', clean: true })
+  await once(thread, 'exit')
+})
+
+test('once an erasure is answered, what was erased is nowhere in the store’s files', async () => {
+  const where = options()
+  const store = await openSqliteMarkStore(where, (error) => {
+    throw error
+  })
+  const secret = `a-private-body-${'x'.repeat(9_000)}`
+  const onDisk = () =>
+    fs.readdirSync(where.directory).some((file) => {
+      return fs.readFileSync(path.join(where.directory, file)).includes('a-private-body')
+    })
+  const attempt = attemptRecord('1')
+  const answer = { ...ENDS.final.answer, body: Buffer.from(secret) } as const
+  await store.commit([...begin(attempt), ...finish(attempt, { ...ENDS.final, answer })])
+  expect(onDisk()).toBe(true)
+  await store.commit([{ kind: 'erase-bodies', task: 'k' }])
+  expect(onDisk()).toBe(false)
+  await store.close(true)
+})
+
+test('a wall clock that steps ahead makes the store forget nothing early', async () => {
+  const store = await openSqliteMarkStore(options(), (error) => {
+    throw error
+  })
+  for (const [id, keepMs] of [
+    ['kept', 60_000],
+    ['expired', 0],
+    ['newest', 0],
+  ] as const) {
+    const attempt = attemptRecord(id, id, { atMs: Date.now() - 1_000, keepMs })
+    await store.commit([...begin(attempt), ...finish(attempt, ENDS.final)])
+  }
+  const aYearAhead = Date.now() + 365 * 24 * 3_600_000
+  const pruned = await store.prune({ nowMs: aYearAhead, maxAgeMs: 0, maxRows: 0 })
+  expect(pruned).toMatchObject({ operations: 1 })
+  expect(await store.operation('kept')).toMatchObject({ state: 'done' })
+  await store.close(true)
 })

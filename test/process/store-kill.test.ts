@@ -9,9 +9,11 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import type { OperationRecord } from '../../src/journal/operations.ts'
 import { openStore } from '../../src/store/store-file.ts'
 import { StoreTables } from '../../src/store/store-tables.ts'
 import type { Token } from '../../src/token.ts'
+import { ANSWER } from '../support/store-operations.ts'
 import { seededRandom } from '../support/store-random.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
@@ -45,6 +47,7 @@ class WritesTestimony {
     const reasons = new Map(unresolved.map(({ id, reason }) => [id, reason]))
     for (const id of this.#intended) {
       expect(this.#permitted(id), `${id}, as it was ${this.#ending.get(id)}`).toContain(reasons.get(id))
+      this.#compareOperation(id, reasons.has(id), tables.operation(id))
     }
     const highest = new Map<string, Token>()
     for (const { task, token } of unresolved) {
@@ -52,6 +55,15 @@ class WritesTestimony {
     }
     for (const [task, token] of highest) {
       expect(tables.load(task).mark.token, 'a write without its raise').toBeGreaterThanOrEqual(token)
+    }
+  }
+
+  /** An operation and its only attempt's write tell the same story: they shared every commit. */
+  #compareOperation(id: string, isUnknown: boolean, operation: OperationRecord | undefined): void {
+    const mayBeNothing = !this.#acknowledged.has(id) && !this.#ending.has(id)
+    if (isUnknown || !mayBeNothing || operation) {
+      expect(operation?.state, `operation ${id}`).toBe(isUnknown ? 'unknown' : 'done')
+      expect(operation?.answer, `operation ${id}`).toEqual(isUnknown ? undefined : ANSWER)
     }
   }
 

@@ -11,8 +11,10 @@ export function captureOutput(): CapturedOutput {
   beforeEach(() => {
     for (const stream of ['stdout', 'stderr'] as const) {
       captured[stream] = ''
-      vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+      vi.spyOn(process[stream], 'write').mockImplementation((text, ...rest) => {
         captured[stream] += text
+        const written = rest.at(-1)
+        if (typeof written === 'function') written()
         return true
       })
     }

@@ -1,4 +1,4 @@
-/** Another process's commits, made slow or held by a test. */
+/** Another process's commits, made slow, held or failed by a test. */
 import fs from 'node:fs'
 import path from 'node:path'
 import { type SidecarOptions, temporaryDirectory } from './sidecar.ts'
@@ -22,6 +22,11 @@ export class Commits {
   /** From the next one on, no commit ends until `release`. */
   hold(): void {
     this.#write('hold')
+  }
+
+  /** From the next one on, each commit fails as on a full disk, until `release`. */
+  fill(): void {
+    this.#write('full')
   }
 
   release(): void {

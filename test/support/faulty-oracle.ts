@@ -8,7 +8,7 @@ import type { Outcome, WriteRule } from '../../src/gate/admission.ts'
 import type { GateLimits } from '../../src/gate/limits.ts'
 import type { Permit } from '../../src/gate/permit.ts'
 import type { Change } from '../../src/store/mark-store.ts'
-import type { Token } from '../../src/token.ts'
+import { NO_TOKEN, type Token } from '../../src/token.ts'
 import type { MemoryDisk } from './store-memory-disk.ts'
 
 /** What the worlds of a test have seen, so that it can tell whether it tried anything. */
@@ -38,6 +38,15 @@ export interface Request extends Past {
   readonly token: Token
   readonly holder: string | undefined
   readonly sinceMs: number
+  /** The operation that it attempts. */
+  readonly operation?: string
+}
+
+/** What a write does besides, if it attempts an operation. */
+export interface SentAttempt {
+  readonly operation: string
+  begun(): void
+  release(outcome: Outcome): void
 }
 
 export interface Write {
@@ -46,18 +55,26 @@ export interface Write {
   readonly token: Token
   readonly rule: WriteRule
   readonly permit: Permit
+  readonly attempt?: SentAttempt
   state: 'held' | 'begun' | 'released'
   outcome: Outcome | undefined
   interruption: Refusal | undefined
+  /** Of a write without a token: the token whose handover was complete when it began. */
+  besides?: Token
 }
 
 /** A write that the resource may be at although nobody in this process waits for it. */
-interface Orphan {
+interface Orphan extends AtWork {
+  readonly untilMs: number
+}
+
+interface AtWork {
   readonly id: string
   readonly task: string
   readonly token: Token
   readonly holds: boolean
-  readonly untilMs: number
+  readonly operation: string | undefined
+  readonly besides: Token | undefined
 }
 
 export class Oracle {
@@ -69,15 +86,21 @@ export class Oracle {
   readonly #highestSent = new Map<string, Token>()
   /** `task token` of each mark that was ever durable and complete. */
   readonly #completed = new Set<string>()
+  /** The highest of each task's. */
+  readonly #complete = new Map<string, Token>()
   /** The first holder on record, by `task token`. */
   readonly #holders = new Map<string, string>()
   /** When a token above 0 of a task became durable. */
   readonly #durableSince: { task: string; token: Token; ms: number }[] = []
+  /** Those that were ever asked for. */
+  readonly #tasks = new Set<string>()
   readonly #failures = new Map<string, number>()
   readonly #thaws = new Map<string, number>()
   /** Tasks whose freeze was acknowledged, or known at a start. */
   readonly #frozen = new Set<string>()
   readonly #everUnknown = new Set<string>()
+  /** Tasks of which the gate can't know what is durable, since a store operation failed. */
+  readonly #unsure = new Set<string>()
 
   constructor(disk: MemoryDisk, limits: Limits, sightings: Sightings) {
     this.#disk = disk
@@ -94,11 +117,23 @@ export class Oracle {
   }
 
   past(task: string): Past {
+    this.#tasks.add(task)
     return { failures: this.#failures.get(task) ?? 0, thaws: this.#thaws.get(task) ?? 0 }
   }
 
   failed(task: string): void {
     this.#failures.set(task, (this.#failures.get(task) ?? 0) + 1)
+    this.#unsure.add(task)
+  }
+
+  /** A read failed that may have been anybody's. */
+  anyFailed(): void {
+    for (const task of this.#tasks) this.failed(task)
+  }
+
+  /** A load or commit of the task succeeded. */
+  answered(task: string): void {
+    this.#unsure.delete(task)
   }
 
   /** A commit became durable at `nowMs`. */
@@ -124,6 +159,7 @@ export class Oracle {
     if (!complete) return
     this.checkNoneLower(task, token, nowMs)
     this.#completed.add(key)
+    if (token > this.#highestComplete(task)) this.#complete.set(task, token)
   }
 
   /** What was ever durable as unknown is listed until it is resolved. */
@@ -136,24 +172,49 @@ export class Oracle {
     const lower = this.#atWork(task, token, nowMs).find(({ id }) => !this.#disk.unknownWrite(id))
     assert.equal(lower?.token, undefined, `${token} was called complete while ${lower?.token} was at work`)
     for (const write of this.in('held')) {
-      const could = write.task === task && write.token < token && !write.interruption
+      const could = write.task === task && this.#isBelow(write, token) && !write.interruption
       assert.ok(!could, `${token} was called complete while ${write.token} could begin`)
     }
   }
 
+  /** Writes without a token are below every token until its handover is complete, and beside it after that. */
+  #isBelow(write: { task: string; token: Token; besides?: Token | undefined }, token: Token): boolean {
+    if (write.token !== NO_TOKEN) return write.token < token
+    return (write.besides ?? this.#highestComplete(write.task)) < token
+  }
+
+  /** Whether it would keep out the next holder that comes with the mark's token. */
+  isStalled(write: Write): boolean {
+    return this.#isBelow(write, this.#disk.mark(write.task).token)
+  }
+
+  #highestComplete(task: string): Token {
+    return this.#complete.get(task) ?? 0n
+  }
+
+  /** Once all that the gate has heard has had its effect: what is below a pending handover can't begin. */
+  checkRevoked(): void {
+    for (const { task, token, interruption } of this.in('held')) {
+      const mark = this.#disk.mark(task)
+      if (this.#unsure.has(task) || interruption) continue
+      const pending = mark.recorded && !mark.complete && token < mark.token
+      assert.ok(!pending, `${token} could begin although ${mark.token} is durable`)
+    }
+  }
+
   /** Writes below `token` that the resource has not answered and may be working at. */
-  #atWork(task: string, token: Token, nowMs: number): { id: string; token: Token; holds: boolean }[] {
+  #atWork(task: string, token: Token, nowMs: number): AtWork[] {
     const ours = this.writes
       .filter(({ permit, outcome }) => permit.begun && outcome !== 'answered')
-      .map((write) => ({ ...write, holds: write.rule.holds }))
+      .map(atWork)
     const orphans = this.#orphans.filter(({ id, untilMs }) => this.#disk.unknownWrite(id) || untilMs > nowMs)
-    return [...ours, ...orphans].filter((write) => write.task === task && write.token < token)
+    return [...ours, ...orphans].filter((write) => write.task === task && this.#isBelow(write, token))
   }
 
   permitted(write: Write, holder: string | undefined): void {
     const { task, token } = write
     this.saw('permit')
-    this.handedOver(task, token)
+    if (token !== NO_TOKEN) this.handedOver(task, token)
     if (holder !== undefined) {
       assert.equal(this.#holders.get(`${task} ${token}`), holder, 'permitted beside another holder')
     }
@@ -171,19 +232,25 @@ export class Oracle {
     const { task, token } = write
     this.saw('begin')
     assert.equal(write.interruption, undefined, 'begin succeeded after a revocation')
-    const highest = this.#highestSent.get(task) ?? 0n
-    assert.ok(token >= highest, `P1: ${token} was sent after ${highest}`)
+    if (token === NO_TOKEN) write.besides = this.#highestComplete(task)
+    else {
+      const highest = this.#highestSent.get(task) ?? 0n
+      assert.ok(token >= highest, `P1: ${token} was sent after ${highest}`)
+      this.#highestSent.set(task, token)
+    }
     for (const lower of this.#atWork(task, token, nowMs)) {
       const recorded = this.#disk.unknownWrite(lower.id)
       assert.ok(recorded, `P2: ${token} was sent while ${lower.token} was at work`)
       this.saw('passed an unknown write')
-      assert.ok(!lower.holds || recorded.resolution, `P2: ${token} was sent while ${lower.token} is held`)
+      if (!lower.holds || recorded.resolution) continue
+      const own = lower.operation !== undefined && lower.operation === write.attempt?.operation
+      assert.ok(own, `P2: ${token} was sent while ${lower.token} is held`)
+      this.saw('repeat of what is held')
     }
     const durable = this.#disk.mark(task)
     assert.ok(durable.token >= token, `P3: ${token} was sent, ${durable.token} is durable`)
     assert.ok(!this.#frozen.has(task), 'sent although the task is frozen')
     if (write.rule.intent) assert.ok(this.#disk.writes.has(write.id), 'sent without a durable intent')
-    this.#highestSent.set(task, token)
     write.state = 'begun'
   }
 
@@ -214,13 +281,24 @@ export class Oracle {
         assert.ok(refusal.held?.length, 'held by nothing')
         for (const id of refusal.held) {
           const record = this.#disk.unknownWrite(id)
-          assert.ok(record?.holds && record.token < token && record.task === task, 'held by what holds not')
+          const below = token === NO_TOKEN || (record && record.token < token)
+          assert.ok(record?.holds && below && record.task === task, 'held by what holds not')
+        }
+        if (request.operation) {
+          const others = refusal.held.some(
+            (id) => this.#disk.operations.idOfAttempt(id) !== request.operation,
+          )
+          assert.ok(others, 'held by nothing but its own operation')
         }
         break
-      case 'handover-pending':
-        assert.ok(waitedMs >= this.#limits.handoverTimeoutMs, `told handover-pending after ${waitedMs} ms`)
+      case 'handover-pending': {
+        // Without a token, it may have been admitted before the raise.
+        const raised = token === NO_TOKEN && this.#durableSince.some(({ ms }) => ms >= request.sinceMs)
+        const waited = waitedMs >= this.#limits.handoverTimeoutMs
+        assert.ok(waited || raised, `told handover-pending after ${waitedMs} ms`)
         assert.ok(mark.token >= token, 'handover-pending without a durable raise')
         break
+      }
       case 'store-unavailable': {
         const failed = past.failures > request.failures
         assert.ok(failed || waitedMs >= this.#limits.storeTimeoutMs, 'store-unavailable for no reason')
@@ -250,7 +328,8 @@ export class Oracle {
     const raised = this.#durableSince.find((mark) => mark.task === task && mark.token > token)
     assert.ok(raised, 'interrupted without a higher durable mark')
     assert.ok((refusal.highest ?? 0n) <= this.#disk.mark(task).token, 'told a mark that is not durable')
-    assert.equal(refusal.code, write.state === 'begun' ? 'superseded' : 'stale-token')
+    const revoked = token === NO_TOKEN ? 'handover-pending' : 'stale-token'
+    assert.equal(refusal.code, write.state === 'begun' ? 'superseded' : revoked)
     if (write.state !== 'begun') return
     const drainedMs = nowMs - raised.ms
     if (rule.handover === 'abort') this.saw('aborted')
@@ -268,11 +347,12 @@ export class Oracle {
 
   /** The process is gone at `nowMs`; what it had sent may go on in the resource for `workMs`. */
   processEnded(nowMs: number, workMs: number): void {
-    for (const { id, task, token, rule, permit, outcome } of this.writes) {
-      if (!permit.begun || outcome === 'answered') continue
-      this.#orphans.push({ id, task, token, holds: rule.holds, untilMs: nowMs + workMs })
+    for (const write of this.writes) {
+      if (!write.permit.begun || write.outcome === 'answered') continue
+      this.#orphans.push({ ...atWork(write), untilMs: nowMs + workMs })
     }
     this.writes.length = 0
+    this.#unsure.clear()
     for (const task of this.#disk.frozen) this.#frozen.add(task)
   }
 
@@ -294,4 +374,8 @@ export class Oracle {
     assert.deepEqual(this.#disk.intents, [], 'an intent was left open')
     this.#nothingForgotten()
   }
+}
+
+function atWork({ id, task, token, rule, attempt, besides }: Write): AtWork {
+  return { id, task, token, holds: rule.holds, operation: attempt?.operation, besides }
 }

@@ -1,6 +1,7 @@
 /** What can happen in the faulty world, and how one world differs from another. */
 import { NO_WRITE, type Outcome, type WriteRule } from '../../src/gate/admission.ts'
 import type { Token } from '../../src/token.ts'
+import type { AttemptStep, ClientStep } from './faulty-attempts.ts'
 import type { ActStep } from './faulty-operator.ts'
 import type { Limits } from './faulty-oracle.ts'
 import type { Fate } from './memory-mark-store.ts'
@@ -41,9 +42,13 @@ export type Step =
       readonly holder: string | undefined
     }
   | ActStep
+  | AttemptStep
+  | ClientStep
   | { readonly kind: 'begin'; readonly pick: number }
   | { readonly kind: 'release'; readonly pick: number; readonly outcome: Outcome }
   | { readonly kind: 'serve'; readonly pick: number; readonly fate: Fate }
+  /** All of the store's operations end well, so many times in a row. */
+  | { readonly kind: 'flow'; readonly rounds: number }
   | { readonly kind: 'advance'; readonly ms: number }
   | { readonly kind: 'pause'; readonly ms: number }
   | {

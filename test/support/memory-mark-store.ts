@@ -5,6 +5,16 @@
  * It keeps the contract of `src/store/mark-store.ts`; `test/contract/` holds it to that.
  */
 import { EXIT, ExitError } from '../../src/errors.ts'
+import type { ListedEntry } from '../../src/journal/entries.ts'
+import type { ListedAttempt, ListedOperation, OperationRecord } from '../../src/journal/operations.ts'
+import type {
+  AttemptsQuery,
+  JournalQuery,
+  OperationsQuery,
+  Page,
+  Pruned,
+  PruneLimits,
+} from '../../src/journal/queries.ts'
 import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
   type Change,
@@ -70,6 +80,26 @@ export class MemoryMarkStore implements MarkStore {
 
   unknownWrite(id: string): Promise<UnknownWrite | undefined> {
     return this.#ask(undefined, undefined, () => this.disk.unknownWrite(id))
+  }
+
+  operation(id: string): Promise<OperationRecord | undefined> {
+    return this.#ask(undefined, undefined, () => this.disk.operations.one(id))
+  }
+
+  operations(query: OperationsQuery): Promise<Page<ListedOperation>> {
+    return this.#ask(undefined, undefined, () => this.disk.operations.operations(query))
+  }
+
+  attempts(query: AttemptsQuery): Promise<Page<ListedAttempt>> {
+    return this.#ask(undefined, undefined, () => this.disk.operations.attempts(query))
+  }
+
+  journal(query: JournalQuery): Promise<Page<ListedEntry>> {
+    return this.#ask(undefined, undefined, () => this.disk.journal.list(query))
+  }
+
+  prune(limits: PruneLimits): Promise<Pruned> {
+    return this.#ask(undefined, undefined, () => this.disk.prune(limits))
   }
 
   counts(): StoreCounts {

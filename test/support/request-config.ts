@@ -17,6 +17,8 @@ export function routeOf(name: string, match: Route['match'], guard: Route['guard
     name,
     match,
     guard,
+    token: 'required',
+    once: undefined,
     mode: 'enforce',
     handover: 'drain',
     onUnknown: 'proceed',

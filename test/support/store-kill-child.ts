@@ -3,14 +3,15 @@
  * its standard output, a file, what it asked for before it asks, and what was acknowledged after it was.
  *
  * `? task token complete` asked, `! task token complete` acknowledged; so too `i?` and `i!` with the id of an
- * intent, which shares the mark's commit, and `e?` and `e!` with an id and how its write ended. All survive
- * it, as the kernel holds what was written.
+ * intent, which shares the mark's commit with an attempt of the operation of the same id, and `e?` and `e!` with
+ * an id and how its write ended. All survive it, as the kernel holds what was written.
  */
 import fs from 'node:fs'
-import type { Change } from '../../src/store/mark-store.ts'
+import type { AttemptRecord } from '../../src/journal/operations.ts'
 import { openSqliteMarkStore } from '../../src/store/sqlite-mark-store.ts'
 import type { Token } from '../../src/token.ts'
-import { markChange, markOf, TIMED_OUT, writeRecord } from './store-changes.ts'
+import { markChange, markOf, writeRecord } from './store-changes.ts'
+import { attemptRecord, ENDS, finish } from './store-operations.ts'
 import { seededRandom } from './store-random.ts'
 
 const TASKS = Array.from({ length: 12 }, (_, i) => `task-${i}`)
@@ -50,18 +51,23 @@ async function lane(): Promise<void> {
     const what = `${task} ${token} ${complete}`
     const write = writeRecord(`${process.pid}-${seed}-${writes++}`, { task, token })
     note(`? ${what}\ni? ${write.id}`)
-    await store.commit([markChange(task, token, complete), { kind: 'intent', write }])
+    const attempt = attemptRecord(write.id, write.id, { task, token })
+    await store.commit([
+      markChange(task, token, complete),
+      { kind: 'intent', write },
+      { kind: 'attempt', attempt },
+    ])
     note(`! ${what}\ni! ${write.id}`)
     const end = random()
-    if (end < 0.4) await ended(write.id, 'ended', { kind: 'ended', id: write.id })
-    else if (end < 0.8) await ended(write.id, 'unknown', { kind: 'unknown', write, end: TIMED_OUT })
+    if (end < 0.4) await ended(attempt, 'ended')
+    else if (end < 0.8) await ended(attempt, 'unknown')
   }
 }
 
-async function ended(id: string, how: 'ended' | 'unknown', change: Change): Promise<void> {
-  note(`e? ${id} ${how}`)
-  await store.commit([change])
-  note(`e! ${id} ${how}`)
+async function ended(attempt: AttemptRecord, how: 'ended' | 'unknown'): Promise<void> {
+  note(`e? ${attempt.id} ${how}`)
+  await store.commit(finish(attempt, how === 'ended' ? ENDS.final : ENDS.unknown))
+  note(`e! ${attempt.id} ${how}`)
 }
 
 await Promise.all(Array.from({ length: LANES }, lane))

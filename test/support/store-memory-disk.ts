@@ -1,8 +1,12 @@
 /** What survives the process of a {@link MemoryMarkStore}: the store's tables as plain maps. */
+
+import type { Pruned, PruneLimits } from '../../src/journal/queries.ts'
 import type { Act, UnknownEnd, UnknownWrite, WriteRecord } from '../../src/journal/records.ts'
 import type { Change, Mark, StoreCounts, StoreOrigin, TaskRecord } from '../../src/store/mark-store.ts'
 import type { Token } from '../../src/token.ts'
 import { UNRESOLVED } from './store-changes.ts'
+import { MemoryJournal } from './store-memory-journal.ts'
+import { MemoryOperations } from './store-memory-operations.ts'
 
 export interface StoredMark {
   readonly token: Token
@@ -16,6 +20,8 @@ export class MemoryDisk {
   /** Writes on record, oldest first: an intent as long as it has no `reason`. */
   readonly writes = new Map<string, WriteRecord | UnknownWrite>()
   readonly acts: Act[] = []
+  readonly operations = new MemoryOperations()
+  readonly journal = new MemoryJournal()
   readonly floor: Token
   cleanStop: boolean
   intentsComplete = false
@@ -37,9 +43,11 @@ export class MemoryDisk {
     this.opened = true
     this.cleanStop = false
     this.intentsComplete = intentsComplete && !(unclean && !intentsWereComplete)
+    const now = Date.now()
     for (const { id } of this.intents) {
-      this.#end(id, { reason: 'restart', bytesSent: undefined, endedAtMs: Date.now() })
+      this.#end(id, { reason: 'restart', bytesSent: undefined, endedAtMs: now })
     }
+    this.operations.restart(now)
     return { unclean, intentsWereComplete, created, createdAtMs: 0 }
   }
 
@@ -59,7 +67,7 @@ export class MemoryDisk {
     return {
       mark: this.mark(task),
       frozen: this.frozen.has(task),
-      held: held.map(({ id, token }) => ({ id, token })),
+      held: held.map(({ id, token }) => ({ id, token, operation: this.operations.idOfAttempt(id) })),
     }
   }
 
@@ -84,6 +92,11 @@ export class MemoryDisk {
       unresolved: this.unresolved.length,
       frozen: this.frozen.size,
     }
+  }
+
+  prune(limits: PruneLimits): Pruned {
+    const entries = this.journal.prune(limits)
+    return { entries, ...this.operations.prune(limits), more: false }
   }
 
   commit(changes: readonly Change[]): void {
@@ -115,6 +128,8 @@ export class MemoryDisk {
         const { resolution, by, note, atMs } = change
         if (write && !write.resolution) {
           this.writes.set(write.id, { ...write, resolution, resolvedBy: by, note, resolvedAtMs: atMs })
+          this.operations.resolved(write.id, resolution)
+          this.journal.resolved(change, write)
         }
         break
       }
@@ -127,6 +142,19 @@ export class MemoryDisk {
         break
       case 'act':
         this.acts.push(change.act)
+        this.journal.act(change.act)
+        break
+      case 'attempt':
+        this.operations.attempt(change.attempt)
+        break
+      case 'attempt-ended':
+        this.operations.ended(change.id, change.end)
+        break
+      case 'erase-bodies':
+        this.operations.eraseBodies(change.task)
+        break
+      case 'journal':
+        for (const entry of change.entries) this.journal.add(entry)
     }
   }
 

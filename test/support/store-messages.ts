@@ -1,10 +1,10 @@
 /** What a test and the process that holds its store say to each other. */
-import type { StoreCounts, StoreOrigin } from '../../src/store/mark-store.ts'
+import type { MarkStore, StoreCounts, StoreOrigin } from '../../src/store/mark-store.ts'
 
 /** `args` are those of the method of the same name in `MarkStore`. */
 export interface StoreCall {
   readonly id: number
-  readonly method: 'load' | 'commit' | 'unresolved' | 'unknownWrite' | 'close'
+  readonly method: Exclude<keyof MarkStore, 'origin' | 'counts'>
   readonly args: readonly unknown[]
 }
 

@@ -4,6 +4,16 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import { ExitError } from '../../src/errors.ts'
+import type { ListedEntry } from '../../src/journal/entries.ts'
+import type { ListedAttempt, ListedOperation, OperationRecord } from '../../src/journal/operations.ts'
+import type {
+  AttemptsQuery,
+  JournalQuery,
+  OperationsQuery,
+  Page,
+  Pruned,
+  PruneLimits,
+} from '../../src/journal/queries.ts'
 import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
   type Change,
@@ -96,6 +106,26 @@ export class StoreProcess implements MarkStore {
 
   unknownWrite(id: string): Promise<UnknownWrite | undefined> {
     return this.#call('unknownWrite', id) as Promise<UnknownWrite | undefined>
+  }
+
+  operation(id: string): Promise<OperationRecord | undefined> {
+    return this.#call('operation', id) as Promise<OperationRecord | undefined>
+  }
+
+  operations(query: OperationsQuery): Promise<Page<ListedOperation>> {
+    return this.#call('operations', query) as Promise<Page<ListedOperation>>
+  }
+
+  attempts(query: AttemptsQuery): Promise<Page<ListedAttempt>> {
+    return this.#call('attempts', query) as Promise<Page<ListedAttempt>>
+  }
+
+  journal(query: JournalQuery): Promise<Page<ListedEntry>> {
+    return this.#call('journal', query) as Promise<Page<ListedEntry>>
+  }
+
+  prune(limits: PruneLimits): Promise<Pruned> {
+    return this.#call('prune', limits) as Promise<Pruned>
   }
 
   async close(clean: boolean): Promise<void> {

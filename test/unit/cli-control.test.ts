@@ -1,10 +1,11 @@
 /** The commands that act on a running sidecar, where none runs or what answers is no sidecar. */
 import fs from 'node:fs'
-import http from 'node:http'
+import type http from 'node:http'
 import os from 'node:os'
 import path from 'node:path'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { run } from '../../src/cli/program.ts'
+import { answering } from '../support/answering-socket.ts'
 import { captureOutput } from '../support/captured-output.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
@@ -16,29 +17,11 @@ const COMMANDS: readonly (readonly [string, ...string[]])[] = [
   ['raise', 'K', '--token', '9', '--reason', 'why'],
   ['unknown'],
   ['resolve', 'id', '--as', 'applied', '--reason', 'why'],
+  ['erase', 'K', '--reason', 'why'],
+  ['journal', '--task', 'K', '--token', '9'],
+  ['operations', '--task', 'a&b', '--state', 'open'],
+  ['reconcile', '--task', 'K'],
 ]
-
-/** A control socket that answers as told; gives its data directory and what was asked. */
-async function answering(listener: http.RequestListener): Promise<{ data: string; asked: string[] }> {
-  const data = temporaryDirectory()
-  const asked: string[] = []
-  const server = http.createServer((req, res) => {
-    let body = ''
-    req.setEncoding('utf8').on('data', (text: string) => {
-      body += text
-    })
-    req.on('end', () => {
-      asked.push(`${req.method} ${req.url} ${body}`.trim())
-      listener(req, res)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(path.join(data, 'control.sock'), resolve))
-  onTestFinished(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { data, asked }
-}
 
 test.each(COMMANDS)('%s without a sidecar: 69, and what to do', async (...command) => {
   const data = temporaryDirectory()
@@ -55,7 +38,7 @@ test('each command asks what it says', async () => {
     res.end(JSON.stringify(req.method === 'GET' ? { unknown: [] } : { open: [], task: 'K' }))
   })
   for (const command of COMMANDS) {
-    const by = command[0] === 'unknown' ? [] : ['--by', 'ana']
+    const by = command.includes('--reason') ? ['--by', 'ana'] : []
     expect(await run([...command, ...by, '--data', data])).toBe(0)
   }
   expect(asked).toEqual([
@@ -64,8 +47,15 @@ test('each command asks what it says', async () => {
     'POST /v1/tasks/K/raise {"by":"ana","reason":"why","token":"9"}',
     'GET /v1/unknown?limit=100',
     'POST /v1/unknown/id/resolve {"by":"ana","reason":"why","resolution":"applied"}',
+    'POST /v1/tasks/K/erase {"by":"ana","reason":"why"}',
+    'GET /v1/journal?limit=500&task=K&token=9&after=0',
+    'GET /v1/operations?limit=500&task=a%26b&state=open&after=0',
+    'GET /v1/operations?limit=500&task=K&after=0',
+    'GET /v1/attempts?limit=500&task=K&after=0',
   ])
-  expect(output.stderr).toBe('')
+  expect(output.stderr).toBe(
+    'The journal has no such entry.\nNo such operation is on record.\n0 operations.\n',
+  )
 })
 
 test.each<[string, http.RequestListener, number, string]>([

@@ -24,6 +24,7 @@ const FILES = {
 const directory = new ConfigDirectory()
 for (const [name, fixture] of Object.entries(FILES)) directory.write(name, directory.read(fixture))
 directory.write('credential', 'Bearer x\n')
+directory.write('operations.key', `${'k'.repeat(43)}=\n`)
 
 interface Schema {
   readonly type?: string
@@ -94,6 +95,7 @@ test('the example loads as it is, and with every key set', () => {
     cert: expect.stringContaining('BEGIN CERTIFICATE'),
     serverName: 'ledger.example',
   })
+  expect(full.operations.key).toHaveLength(32)
   expect(full.limits.bodySizeBytes).toBe(100 * 1024 ** 2)
 })
 

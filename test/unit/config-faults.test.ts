@@ -31,7 +31,7 @@ const FAULTS: readonly (readonly [yaml: string, start: string, part: string])[] 
   ['handoverTimeout: 10', 'handoverTimeout: 10 does not fit', 'a duration such as'],
   ['handoverTimeout:', 'handoverTimeout: is empty', 'or remove the key'],
   ['log: { level: trace }', 'log.level: "trace" does not fit', 'one of debug, info, warn, error, silent'],
-  [route('guard: once'), 'routes[0].guard: "once" does not fit', 'one of none, fence'],
+  [route('guard: twice'), 'routes[0].guard: "twice" does not fit', 'one of none, fence, once'],
   [route('mode: shadow'), 'routes[0].mode: "shadow" does not fit', 'one of enforce, observe'],
   ['store: { create: always }', 'store.create: "always" does not fit', 'one of if-missing, never'],
   ['routes: {}', 'routes: a mapping does not fit', 'a list of routes'],

@@ -5,6 +5,7 @@ import { configSchema } from '../../src/config/schema.ts'
 import { ConfigDirectory } from '../support/config-file.ts'
 
 const directory = new ConfigDirectory()
+directory.write('operations.key', 'c'.repeat(64))
 const configOf = (yaml: string) => directory.load(yaml).config
 
 /** Key path: another value than the default. */
@@ -37,6 +38,9 @@ const RESTART: Readonly<Record<string, string>> = {
   'limits.waitersPerTask': 'limits: { waitersPerTask: 1 }',
   'shutdown.delay': 'shutdown: { delay: 1s }',
   'shutdown.deadline': 'shutdown: { deadline: 1s }',
+  'operations.keyFile': 'operations: { keyFile: operations.key }',
+  'journal.maxAge': 'journal: { maxAge: 1d }',
+  'journal.maxRows': 'journal: { maxRows: 1 }',
   'log.level': 'log: { level: warn }',
   reloadInterval: 'reloadInterval: 1s',
 }

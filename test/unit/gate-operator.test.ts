@@ -249,6 +249,18 @@ test('a write whose outcome becomes unknown while another is resolved stays held
   expect(refusal.held).toHaveLength(1)
 })
 
+test('bodies are erased in one commit with the act, and the task goes on as it was', async () => {
+  const rig = new GateRig({ marks })
+  const begun = await rig.begun(8n)
+  const erase = rig.operator.erase('k', AUTHOR)
+  await settled()
+  expect(rig.pending).toEqual(['erase-bodies + act'])
+  expect(await done(rig, erase)).toMatchObject([{ admission: { claim: { token: 8n } } }])
+  expect(rig.disk.acts).toMatchObject([{ kind: 'erase', task: 'k', token: undefined, ...AUTHOR }])
+  begun.release(ANSWERED)
+  ;(await rig.permit(8n)).release(NOT_SENT)
+})
+
 test('an act goes before requests that would raise again and again', async () => {
   const rig = new GateRig({ marks })
   rig.ask(9n)

@@ -202,6 +202,7 @@ describe('which requests are fenced', () => {
     route('listed', { methods: ['GET', 'POST'], path: '/listed/*' }),
     route('unguarded', { methods: ['POST', 'DELETE'], path: '/unguarded/*' }, 'none'),
     route('any', { path: '/any/{task}' }),
+    route('once', { path: '/once/{task}' }, 'once'),
     route('default'),
   ])
   test.each([
@@ -217,6 +218,8 @@ describe('which requests are fenced', () => {
     ['get', '/x', 'default +'],
     ['GET', '/any/k', 'any k'],
     ['PUT', '/any/k', 'any k +'],
+    ['GET', '/once/k', 'once k'],
+    ['PUT', '/once/k', 'once k +'],
     // A route that lists its methods fences each of them.
     ['GET', '/listed/x', 'listed +'],
     ['POST', '/listed/x', 'listed +'],

@@ -51,8 +51,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'journal/',
     ...['types gate/', 'types store/', 'types config/config.ts'],
   ],
-  'sidecar.ts': [...SHARED, 'config/', 'gate/', 'store/', 'metrics/', 'proxy/', 'admin/'],
-  'cli/': [...SHARED, 'sidecar.ts', 'config/', 'store/store-file.ts', 'admin/control-port.ts', 'demo/'],
+  'sidecar.ts': [...SHARED, 'config/', 'gate/', 'store/', 'journal/', 'metrics/', 'proxy/', 'admin/'],
+  'cli/': [...SHARED, 'sidecar.ts', 'config/', 'store/store-file.ts', 'journal/', 'demo/'],
   'main.ts': [...SHARED, 'cli/'],
   'demo/': [],
 }
