@@ -52,6 +52,8 @@ interface Owed {
 export class ClientConnections {
   /** The first of each list has started, the others wait. */
   readonly #owed = new Map<Socket, Owed[]>()
+  /** Connections whose last request was answered, and whose body has not come to its end. */
+  readonly #unread = new WeakSet<Socket>()
   /** Connections that close once the answers they owe have ended. */
   readonly #condemned = new WeakSet<Socket>()
   readonly #endingTogether = new WeakSet<Socket>()
@@ -108,7 +110,8 @@ export class ClientConnections {
     if (offers && end === undefined) res.shouldKeepAlive = false
     owed.push({ req, res, start, waitingBytes, end })
     res.once('prefinish', () => this.#expectReading(socket, res))
-    res.once('close', () => this.#ended(socket, res))
+    this.#unread.delete(socket)
+    res.once('close', () => this.#ended(req, res))
     if (owed.length === 2) this.#endTogether(socket)
     if (owed.length === 1) this.#start(socket, start)
     else if (owed.length > (this.#waitingBytes > MAX_WAITING_BYTES ? FEW_WAITING : MAX_WAITING))
@@ -119,7 +122,9 @@ export class ClientConnections {
   failed(error: Error & { code?: string }, socket: Socket): void {
     const owed = this.#owed.get(socket) ?? []
     const last = owed.at(-1)
-    if (last === undefined) {
+    if (last === undefined && this.#unread.has(socket)) {
+      socket.destroy()
+    } else if (last === undefined) {
       const refusal = answerClientError(error, socket, RENDERING)
       if (refusal) this.#note(refusal, socket)
     } else if (last.req.complete) {
@@ -177,7 +182,8 @@ export class ClientConnections {
     if (!socket.destroyed && !socket.writableEnded) start()
   }
 
-  #ended(socket: Socket, res: ServerResponse): void {
+  #ended(req: IncomingMessage, res: ServerResponse): void {
+    const { socket } = req
     const owed = this.#owed.get(socket) ?? []
     const index = owed.findIndex((one) => one.res === res)
     for (const { waitingBytes, end } of index >= 0 ? owed.splice(index, 1) : []) {
@@ -187,6 +193,7 @@ export class ClientConnections {
     const next = owed[0]
     if (next === undefined) {
       this.#owed.delete(socket)
+      if (!req.complete) this.#unread.add(socket)
       if (this.#condemned.has(socket)) socket.destroySoon()
     } else if (index === 0) {
       this.#start(socket, next.start)

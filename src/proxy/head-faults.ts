@@ -11,7 +11,13 @@ import { BODY_TOO_LARGE, NO_TRAILERS } from './send-failures.ts'
 const END_TO_END =
   /^(host|authorization|cookie|range|if(-.+)?|content-(?!length$).+|idempotency-key|destination|depth|overwrite|lock-token|(x-)?forwarded.*|x-.*method.*)$/
 
-/** What is wrong with the head whatever it asks for (RFC 9112, sections 2.3, 3.2 and 6.1). The connection must end. */
+/** RFC 9110, section 7.2, and RFC 3986, section 3.2: a host, perhaps empty, and perhaps a port. */
+const HOST = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/
+
+/**
+ * What is wrong with the head whatever it asks for (RFC 9112, sections 2.3, 3.2, 6.1 and 6.3). The connection must end:
+ * not everybody would see the end of the request at the same place.
+ */
 export function malformedHead(
   { httpVersion, rawHeaders, headers }: IncomingMessage,
   { headerCount }: Limits,
@@ -34,6 +40,18 @@ export function malformedHead(
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
     return malformed(`The request has ${hosts} Host headers. Send exactly one.`)
   }
+  if (!HOST.test(headers.host ?? ''))
+    return malformed('The Host header is not a host with or without a port.')
+  const { 'transfer-encoding': coding, 'content-length': length } = headers
+  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
+    return {
+      code: 'unsupported-coding',
+      detail: 'Only Transfer-Encoding: chunked is supported, once and alone. Nothing was sent.',
+    }
+  }
+  if (length !== undefined && Number(length) > Number.MAX_SAFE_INTEGER) {
+    return malformed('The Content-Length is larger than can be counted without rounding.')
+  }
   const fields = rawHeaders.length / 2
   if (fields > headerCount) {
     return {
@@ -52,22 +70,16 @@ function malformed(cause: string): Refusal {
   return { code: 'malformed-request', detail: `${cause} Nothing was sent.` }
 }
 
-/** What would change its meaning on the way (RFC 9110, section 10.1.1; RFC 9112, section 6.1), or is too long. */
+/** What nobody would answer (RFC 9110, section 10.1.1), or is too long. */
 export function unsupportedBody(
   { headers }: IncomingMessage,
   { bodySizeBytes }: Limits,
 ): Refusal | undefined {
-  const { expect, 'transfer-encoding': coding, 'content-length': length } = headers
+  const { expect, 'content-length': length } = headers
   if (expect !== undefined && expect.toLowerCase() !== '100-continue') {
     return {
       code: 'unsupported-expectation',
       detail: 'Only Expect: 100-continue is supported. Nothing was sent.',
-    }
-  }
-  if (coding !== undefined && coding.toLowerCase() !== 'chunked') {
-    return {
-      code: 'unsupported-coding',
-      detail: 'Only Transfer-Encoding: chunked is supported, once and alone. Nothing was sent.',
     }
   }
   if (bodySizeBytes !== undefined && Number(length) > bodySizeBytes) return BODY_TOO_LARGE

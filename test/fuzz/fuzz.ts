@@ -119,7 +119,7 @@ async function explained(
         SHRINK_MS,
       )
       const last = (await alone(smallest)) ?? violation
-      return `input ${index} breaks "${rule}": ${last.message}\n${described(smallest)}\nmade from\n${described(input)}`
+      return `input ${index} breaks "${rule}": ${last.message}\nmade small: ${described(smallest)}`
     }
   }
   const indexes = run

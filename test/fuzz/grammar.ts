@@ -33,7 +33,7 @@ const CHUNK = /^([0-9a-fA-F]+)(;.*)?$/
  * what an extension says is nobody's business.
  */
 const EXTENSIONS =
-  /^(?:;(?=[^;])[!#$%&'*+.^_`|~0-9A-Za-z-]*(?:=(?:[!#$%&'*+.^_`|~0-9A-Za-z-]*|"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)*$/
+  /^(?:;(?=.)[!#$%&'*+.^_`|~0-9A-Za-z-]*(?:=[!#$%&'*+.^_`|~0-9A-Za-z-]*(?:"(?:[\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*")?)?)*$/
 /** Of one body together; a recipient ought to have a limit (RFC 9112, section 7.1.1). */
 const MAX_EXTENSION_BYTES = 16_384
 /** What is longer than this no reader can count. */

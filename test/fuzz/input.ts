@@ -32,17 +32,15 @@ export function tagged(bytes: Buffer, name: string): Buffer {
   return Buffer.from(bytes.toString('latin1').replaceAll(TAG, name), 'latin1')
 }
 
+/** Of each connection, for people: what is longer has its input's number to be seen by. */
+const SHOWN_BYTES = 1000
+
 /** For people, and to be pasted into the corpus. */
 export function described({ connections, notes, honest }: Input): string {
-  const lines = connections.map(
-    ({ bytes, cuts, leaving }) => `  '${escaped(bytes)}'\n    in ${cuts.length + 1} writes, then ${leaving}`,
-  )
-  return [
-    `${honest ? 'honest' : `mutated (${notes.join('; ')})`}, ${bytesOf(connections)} bytes`,
-    ...lines,
-  ].join('\n')
-}
-
-function bytesOf(connections: readonly ConnectionInput[]): number {
-  return connections.reduce((sum, { bytes }) => sum + bytes.length, 0)
+  const lines = connections.map(({ bytes, cuts, leaving }) => {
+    const more = bytes.length > SHOWN_BYTES ? `... ${bytes.length} bytes` : ''
+    const shown = escaped(bytes.subarray(0, SHOWN_BYTES))
+    return `  '${shown}'${more}\n    in ${cuts.length + 1} writes, then ${leaving}`
+  })
+  return [honest ? 'honest' : `mutated (${notes.join('; ')})`, ...lines].join('\n')
 }

@@ -16,7 +16,7 @@ import { FuzzUpstream } from './upstream.ts'
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts')
 const START_MS = 30_000
 /** Of a process that has ended, for whoever looks into it. */
-const LOG_LINES = 20
+const LOG_LINES = 4
 /** Inputs that are under way at once. */
 const CONCURRENCY = 8
 /** Batches whose requests may still reach the resource: clients that left do not wait for theirs. */

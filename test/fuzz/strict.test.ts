@@ -119,7 +119,7 @@ describe('gives up on', () => {
       'a chunk size that is none',
       chunked(`${size}\r\na\r\n0\r\n\r\n`),
     ]),
-    ...[';', ';;a', '; a', ';a b', ';a="', ';a\x0b'].map((extension) => [
+    ...[';', ';a;', '; a', ';a b', ';a="', ';a\x0b'].map((extension) => [
       'a chunk extension that is none',
       chunked(`1${extension}\r\na\r\n0\r\n\r\n`),
     ]),
