@@ -12,7 +12,7 @@ const END_TO_END =
   /^(host|authorization|cookie|range|if(-.+)?|content-(?!length$).+|idempotency-key|destination|depth|overwrite|lock-token|(x-)?forwarded.*|x-.*method.*)$/
 
 /** RFC 9110, section 7.2, and RFC 3986, section 3.2: a host, perhaps empty, and perhaps a port. */
-const HOST = /^[A-Za-z0-9._~!$&'()*+,;=%:[\]-]*$/
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*)(?::\d*)?$/
 
 /**
  * What is wrong with the head whatever it asks for (RFC 9112, sections 2.3, 3.2, 6.1 and 6.3). The connection must end:

@@ -13,10 +13,12 @@ const { upstream, sidecar, send, metric } = await scene({
   upstream: { connections: CONNECTIONS },
 })
 const { pid } = sidecar.process
+/** Connections to the admin port, which may stay or go at any time. */
+const SCRAPES = 2
 const idle = LINUX ? descriptors(pid) : 0
 const MEBI = 2 ** 20
 /** More than the system's buffers take for a client that reads nothing. */
-const BIG = Buffer.alloc(24 * MEBI, 'an answer that nobody wants ')
+const BIG = Buffer.alloc(16 * MEBI, 'an answer that nobody wants ')
 const clients: RawClient[] = []
 
 /** A client that takes nothing until it is told to. */
@@ -98,8 +100,8 @@ test.runIf(LINUX)(
     }
     const many = Buffer.concat(Array.from({ length: 120 }, () => ahead))
     const flood: RawClient[] = []
-    for (let i = 0; i < 50; i++) flood.push(await behindOne(many))
-    await until(() => flood.filter(({ reader }) => reader.ended).length > 20, 'the end of most')
+    for (let i = 0; i < 60; i++) flood.push(await behindOne(many))
+    await until(() => flood.filter(({ reader }) => reader.ended).length >= 20, 'the end of most')
     expect(residentBytes(pid) - memory).toBeLessThan(150 * MEBI)
     const few = await behindOne(Buffer.concat(Array.from({ length: 6 }, () => ahead)))
     release()
@@ -113,13 +115,13 @@ test.runIf(LINUX)(
 test.runIf(LINUX)('clients that pipeline and never read are cut off, and cost little memory', async () => {
   // Small enough that all of it is handed over before anybody sees that the client doesn't take it.
   upstream.script = (exchange) => exchange.answer({ body: Buffer.alloc(30_000) })
-  await until(() => descriptors(pid) <= idle + CONNECTIONS, 'the end of the sockets of before')
+  await until(() => descriptors(pid) <= idle + CONNECTIONS + SCRAPES, 'the end of the sockets of before')
   const [sockets, memory] = [descriptors(pid), residentBytes(pid)]
   const request = encode({ method: 'GET' })
   for (let i = 0; i < 4; i++) {
     await (await reluctant()).send(Buffer.concat(Array.from({ length: 240 }, () => request)))
   }
-  await until(() => descriptors(pid) >= sockets + clients.length, 'their sockets')
+  await until(() => descriptors(pid) >= sockets + clients.length - SCRAPES, 'their sockets')
   let peak = 0
   const gone = () => {
     peak = Math.max(peak, residentBytes(pid) - memory)
