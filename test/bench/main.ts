@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util'
 import { handovers } from './handover.ts'
 import { idle } from './idle.ts'
 import { memory } from './memory.ts'
+import { onceWrites } from './once.ts'
 import { build, endAll } from './processes.ts'
 import { raises } from './raises.ts'
 import { reconciling } from './reconcile.ts'
@@ -19,6 +20,7 @@ import { fencedWrites, profileWrites } from './writes.ts'
 
 const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> = {
   writes: fencedWrites,
+  once: onceWrites,
   raises,
   handovers,
   memory,
