@@ -37,7 +37,7 @@ test.each([
   expect(await client.ended()).toBe('fin')
   expect(upstream.whole).toEqual([])
   if (method === 'PUT') expect(await answered()).toBe(before + 1)
-  expect(await metric('fencegate_open_writes')).toBe(0)
+  await until(async () => (await metric('fencegate_open_writes')) === 0, 'no open write')
   client.close()
 })
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Script } from '../support/recording-upstream.ts'
 import { claim, refusal, scene } from '../support/scene.ts'
+import { until } from '../support/wait.ts'
 
 const { upstream, sidecar, send, metric } = await scene()
 const post = (token = 1) => claim('once', token, { method: 'POST', body: 'pay 100' })
@@ -107,5 +108,5 @@ test('every write is on record with its outcome', async () => {
   const writes = metrics.sum('fencegate_decisions_total', { decision: 'forwarded' })
   expect(metrics.sum('fencegate_outcomes_total')).toBe(writes)
   expect(metrics.sum('fencegate_outcomes_total', { outcome: 'unknown' })).toBe(10)
-  expect(await metric('fencegate_open_writes')).toBe(0)
+  await until(async () => (await metric('fencegate_open_writes')) === 0, 'no open write')
 })

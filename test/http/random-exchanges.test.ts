@@ -5,6 +5,7 @@ import type { Script } from '../support/recording-upstream.ts'
 import { claim, scene } from '../support/scene.ts'
 import { seededRandom } from '../support/store-random.ts'
 import { chunk } from '../support/upstream-exchange.ts'
+import { until } from '../support/wait.ts'
 import { type HeaderPair, sha256 } from '../support/wire.ts'
 
 const SEED = Number(process.env.FENCEGATE_SEED ?? Math.floor(Math.random() * 2 ** 32))
@@ -105,5 +106,5 @@ test(`${CLIENTS} connections with ${ROUNDS} exchanges each (FENCEGATE_SEED=${SEE
   expect(upstream.requests).toHaveLength(CLIENTS * ROUNDS)
   expect(upstream.faults).toEqual([])
   expect(await metric('fencegate_outcomes_total', { outcome: 'unknown' })).toBe(0)
-  expect(await metric('fencegate_open_writes')).toBe(0)
+  await until(async () => (await metric('fencegate_open_writes')) === 0, 'no open write')
 })
