@@ -7,13 +7,14 @@ import type { Refusal } from '../errors.ts'
 import { Admission, Attempt } from '../gate/admission.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Permit } from '../gate/permit.ts'
-import { type AttemptRecord, derivedKey, fingerprintOf, type OperationRecord } from '../journal/operations.ts'
+import { type AttemptRecord, derivedKey, fingerprintOf } from '../journal/operations.ts'
 import type { WriteFacts } from '../journal/records.ts'
 import type { Sealing } from '../journal/sealing.ts'
 import type { Claim } from '../token.ts'
 import type { Exchange } from './exchange.ts'
 import type { AnswerRule } from './held-answer.ts'
 import { keptAnswer } from './kept-answer.ts'
+import { bodyTooLarge, mismatch, whyNotAgain } from './once-refusals.ts'
 import { replay } from './replay.ts'
 import { isClientFault, readBody } from './request-body.ts'
 import { notSent } from './send-failures.ts'
@@ -46,10 +47,10 @@ export interface ReadyAttempt {
 const NOT_SENT = { outcome: 'not-sent' } as const
 
 export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<void> {
-  const { exchange, rule, claim, key, facts, writeRule } = request
+  const { exchange, route, rule, claim, key, facts, writeRule } = request
   const { req, res } = exchange
   const length = Number(req.headers['content-length'] ?? 0)
-  if (length > rule.maxBodyBytes) return exchange.refuse(bodyTooLarge(request))
+  if (length > rule.maxBodyBytes) return exchange.refuse(bodyTooLarge(claim, route, rule))
   const attempt = new Attempt({ scope: rule.scope, task: claim.task, key })
   const admission = new Admission(claim, writeRule, facts, attempt)
   const permit = await gate.admit(admission)
@@ -87,7 +88,7 @@ export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<voi
 
 /** The whole body; or what the client is to be told, if it is there. */
 async function bodyOf(request: OnceRequest, permit: Permit): Promise<Buffer | Refusal | undefined> {
-  const { exchange, rule, limits, claim } = request
+  const { exchange, route, rule, limits, claim } = request
   let interruption: Refusal | undefined
   const unwanted = (stop: () => void) =>
     permit.onInterrupt((refusal) => {
@@ -98,46 +99,8 @@ async function bodyOf(request: OnceRequest, permit: Permit): Promise<Buffer | Re
   try {
     return await readBody(exchange.req, exchange.res, { ...limits, bodySize }, unwanted)
   } catch (error) {
-    if (error instanceof TooLargeError && bodySize < limits.bodySize) return bodyTooLarge(request)
+    if (error instanceof TooLargeError && bodySize < limits.bodySize) return bodyTooLarge(claim, route, rule)
     return isClientFault(error) ? notSent(claim, error, '') : interruption
-  }
-}
-
-function bodyTooLarge({ claim, route, rule }: OnceRequest): Refusal {
-  return {
-    ...claim,
-    code: 'body-too-large',
-    detail:
-      `The body is larger than once.maxBody of the route ${route.name}, ${rule.maxBodyBytes} bytes, and an operation ` +
-      'is known by its whole body. Nothing was sent. Send less at once, or raise the limit.',
-  }
-}
-
-/** Why an operation that is on record, and isn't done, is not attempted again. */
-function whyNotAgain(found: OperationRecord, rule: OnceRule, claim: Claim): Refusal | undefined {
-  const young = Date.now() - found.firstAtMs < rule.keyLifetimeMs
-  const again =
-    found.state === 'unknown' ? rule.repeatUnknown === 'send' && young : young || rule.expired === 'send'
-  if (found.state === 'done' || again) return undefined
-  const cause =
-    found.state === 'unknown'
-      ? 'What became of an earlier attempt of this operation is unknown.'
-      : "The provider's key for this operation has expired, so a repeat could be applied twice."
-  return {
-    ...claim,
-    code: found.state === 'unknown' ? 'operation-unknown' : 'operation-expired',
-    operation: { state: found.state, status: undefined },
-    detail: `${cause} Nothing was sent. Find out, and say so with "fencegate resolve".`,
-  }
-}
-
-function mismatch(claim: Claim): Refusal {
-  return {
-    ...claim,
-    code: 'operation-mismatch',
-    detail:
-      'This operation key was used for a request with another method, target or body. Nothing was sent. Give each ' +
-      'operation a key of its own.',
   }
 }
 

@@ -32,8 +32,12 @@ export const unknownIsOnRecord: Rule = (history) => {
       const message = `${id} (task ${task}, token ${token}, route ${route}) ${what}, and is not on record`
       violations.push({ rule: 'on record', message, ids: [id] })
     }
-    if (told.kind === 'refusal' && told.sent === 'unknown') missing(`was told ${told.code}`, until ?? from)
-    for (const { answer, answered, closed } of sent.get(id) ?? []) {
+    const answers = sent.get(id) ?? []
+    // An answer that could not be put on record in time is there for the next attempt, and no unknown outcome.
+    const late = routes[route]?.once && answers.length > 0 && answers.every(({ answered }) => answered)
+    if (told.kind === 'refusal' && told.sent === 'unknown' && !late)
+      missing(`was told ${told.code}`, until ?? from)
+    for (const { answer, answered, closed } of answers) {
       if (!answered) missing('was sent and not answered', closed?.at ?? Number.POSITIVE_INFINITY)
       else if (answer && unknownStatuses.includes(answer.status))
         missing(`was answered ${answer.status}`, answered.at)

@@ -115,6 +115,8 @@ export interface Stop {
 
 export interface RouteFacts {
   readonly intent: boolean
+  /** Whether answers are kept back until they are on record. */
+  readonly once?: boolean
 }
 
 export interface History {

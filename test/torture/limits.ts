@@ -31,12 +31,15 @@ interface TortureRoute {
   readonly handover: 'drain' | 'abort'
   readonly onUnknown: 'proceed' | 'hold'
   readonly intent: 'none' | 'durable'
+  readonly guard?: 'once'
 }
 
 const ROUTES: readonly TortureRoute[] = [
   { name: 'drain', handover: 'drain', onUnknown: 'proceed', intent: 'none' },
   { name: 'abort', handover: 'abort', onUnknown: 'proceed', intent: 'none' },
   { name: 'hold', handover: 'drain', onUnknown: 'hold', intent: 'durable' },
+  // Each request is an operation of its own: the promises hold as on the others.
+  { name: 'once', handover: 'drain', onUnknown: 'hold', intent: 'durable', guard: 'once' },
 ]
 
 /** The tasks, and on which routes each is written; a task's first route is the most used. */
@@ -47,6 +50,7 @@ export const TASKS: Readonly<Record<string, readonly string[]>> = {
   payouts: ['hold', 'drain'],
   ledger: ['abort'],
   audit: ['drain', 'hold'],
+  charges: ['once', 'abort'],
 }
 
 export interface Settings {
@@ -87,7 +91,12 @@ export function settingsFor(variant: Variant, upstreamPort: number, data: string
   }
   return {
     config,
-    routes: Object.fromEntries(routes.map(({ name, intent }) => [name, { intent: intent === 'durable' }])),
+    routes: Object.fromEntries(
+      routes.map(({ name, intent, guard }) => [
+        name,
+        { intent: intent === 'durable', once: guard === 'once' },
+      ]),
+    ),
     graceMs: all ? 0 : RESTART_GRACE_MS,
   }
 }
