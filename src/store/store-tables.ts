@@ -110,14 +110,17 @@ export class StoreTables {
   commit(batch: Iterable<Change>): void {
     this.#store.requireInPlace()
     const counts = { ...this.#counts }
+    // What only tells of the past is no step forward: a store that was rolled back must not hide behind it.
+    let steps = 0
     this.#transaction(() => {
       for (const change of batch) {
+        if (change.kind !== 'journal') steps = 1
         const [counted, by] = this.#apply(change)
         counts[counted] += by
       }
-      this.#advance.run()
+      if (steps > 0) this.#advance.run()
     })
-    this.#counts = { ...counts, commitSequence: counts.commitSequence + 1 }
+    this.#counts = { ...counts, commitSequence: counts.commitSequence + steps }
   }
 
   /** Forgets nothing if the disk is too full even for that. */

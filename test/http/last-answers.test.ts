@@ -17,7 +17,8 @@ async function expectNothingBehind(first: Buffer, rest: string, status: number) 
   const client = await connect()
   await client.send(first)
   const answering = client.answer()
-  if (rest !== '') await upstream.heads(1)
+  // The rest comes behind the answer, which else might find the body whole and leave the connection open.
+  if (rest !== '') await answering
   await client.send(Buffer.concat([Buffer.from(rest), behind(`after-${status}-${first.length}`)]))
   const answer = await answering
   expect([answer.status, answer.values('connection')]).toEqual([status, ['close']])

@@ -101,7 +101,7 @@ export class MemoryDisk {
 
   commit(changes: readonly Change[]): void {
     for (const change of changes) this.#apply(change)
-    this.commitSequence++
+    if (changes.some(({ kind }) => kind !== 'journal')) this.commitSequence++
   }
 
   #apply(change: Change): void {
