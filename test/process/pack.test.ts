@@ -47,7 +47,8 @@ describe('the package', () => {
   it('holds the build of every source file, the example, the documents and nothing else', () => {
     const built = sourceFiles('src', '.ts').map((file) => file.path.replace(/^src(.*)\.ts$/, 'dist$1.js'))
     const documents = ['ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
-    const expected = [...built, ...documents, 'config/fencegate.example.yaml', 'package.json']
+    const guides = fs.readdirSync(path.join(ROOT, 'docs')).map((name) => `docs/${name}`)
+    const expected = [...built, ...documents, ...guides, 'config/fencegate.example.yaml', 'package.json']
     const packed = fs.readdirSync(installed, { recursive: true, withFileTypes: true })
     const files = packed.filter((entry) => entry.isFile())
     expect(
