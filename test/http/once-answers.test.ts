@@ -12,6 +12,7 @@ const KEPT = 1024
 const once = { keepBody: '1KiB', finalStatuses: [304, 402, 413] }
 const { upstream, send, sidecar, metric, connect } = await scene({
   routes: [
+    { name: 'heads', guard: 'once', match: { methods: ['HEAD'], path: '/heads/{task}/*' }, once },
     { name: 'charges', guard: 'once', match: { path: '/v1/{task}/*' }, once },
     {
       name: 'accepting',
@@ -78,6 +79,16 @@ test.each(SHORT)('an answer %s is passed on whole, and replayed', async (_what, 
   expect(again.values('content-length')).toEqual(status === 204 || status === 304 ? [] : [`${body.length}`])
   expect(replayed(await client.exchange(attempt(key))), 'the connection goes on').toBe('true')
   client.close()
+  expect(upstream.requests).toHaveLength(1)
+})
+
+test('an answer to HEAD tells the length of what it leaves out; a replay tells none', async () => {
+  const head = attempt(freshKey(), '/heads/k/charge', { method: 'HEAD', body: undefined })
+  upstream.answerOnce({ framing: 'none', headers: [...FIELDS, ['Content-Length', '700']] })
+  const first = await send(head)
+  expect([first.status, first.body.bytes, first.values('content-length')]).toEqual([200, 0, ['700']])
+  const again = await send(head)
+  expect([again.status, again.values('content-length'), replayed(again)]).toEqual([200, [], 'true'])
   expect(upstream.requests).toHaveLength(1)
 })
 
