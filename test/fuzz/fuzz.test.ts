@@ -6,9 +6,11 @@ import { parseStream } from './strict.ts'
 
 const INPUTS = 2500
 const SECONDS = 12
+/** The same inputs in each run: what they find was looked at. FENCEGATE_SEED and the command look for more. */
+const SEED = Number(process.env.FENCEGATE_SEED ?? 20_261_129)
 
 it('forwards what a strict reader sees, or nothing', async () => {
-  const seed = Math.floor(Math.random() * 2 ** 31)
+  const seed = SEED
   console.log(`fuzz: seed ${seed}`)
   const { tally, failures } = await fuzz({ seed, inputs: INPUTS, seconds: SECONDS })
   console.log(`fuzz: seed ${seed} ${tally}`)
