@@ -30,6 +30,8 @@ export type Ending =
   /** Bytes left, and what became of them can't be told. */
   | { readonly outcome: 'unknown'; readonly reason: UnknownReason; readonly bytesSent: number }
 
+export const NOT_SENT: Ending = { outcome: 'not-sent' }
+
 /** What an answer is for an operation. */
 export interface OperationAnswer {
   readonly status: number

@@ -8,7 +8,7 @@ import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
 import { type Change, type Mark, type MarkStore, StoreError, type TaskRecord } from '../store/mark-store.ts'
 import { type Claim, NO_TOKEN, type Token } from '../token.ts'
-import { Admission, type Attempt, type Ending } from './admission.ts'
+import { Admission, type Attempt, type Ending, NOT_SENT } from './admission.ts'
 import { Attempts } from './attempts.ts'
 import { decide, decideUnclaimed } from './decision.ts'
 import { endingChanges } from './ending-changes.ts'
@@ -72,7 +72,7 @@ export class Gate {
     const task = this.#tasks.enter(admission.claim.task)
     try {
       const admitted = await this.#admitTo(task, admission)
-      if ('code' in admitted) admission.permit?.release({ outcome: 'not-sent' })
+      if ('code' in admitted) admission.permit?.release(NOT_SENT)
       return admitted
     } finally {
       this.#tasks.leave(task)
@@ -83,7 +83,7 @@ export class Gate {
   async announce(claim: Claim): Promise<Refusal | undefined> {
     const admitted = await this.admit(new Admission(claim))
     if ('code' in admitted) return admitted
-    admitted.release({ outcome: 'not-sent' })
+    admitted.release(NOT_SENT)
     return undefined
   }
 

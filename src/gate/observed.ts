@@ -5,7 +5,7 @@
  * Invariant: a permit that the shadow got is released when the write ends, or when the gate wants it back.
  */
 import type { Refusal } from '../errors.ts'
-import type { Claim } from '../token.ts'
+import { type Claim, NO_TOKEN } from '../token.ts'
 import { Admission } from './admission.ts'
 import type { Gate } from './gate.ts'
 import type { Permit } from './permit.ts'
@@ -25,7 +25,7 @@ export function observe(gate: Gate, claim: Claim, verdict: (refusal: Refusal | u
 
 /** A permit for what needs no claim, or has no usable one on a route that only observes. */
 export function unclaimed(): Permit {
-  return new ObservedPermit({ task: '', token: 0n }) as ObservedPermit & Permit
+  return new ObservedPermit({ task: '', token: NO_TOKEN }) as ObservedPermit & Permit
 }
 
 class ObservedPermit {

@@ -7,7 +7,8 @@ import type { Socket } from 'node:net'
 import type { Logger } from 'pino'
 import type { Clock } from '../clock.ts'
 import type { Config, Limits, OnceRule, Route } from '../config/config.ts'
-import { Admission } from '../gate/admission.ts'
+import type { Refusal } from '../errors.ts'
+import { Admission, NOT_SENT } from '../gate/admission.ts'
 import type { Gate } from '../gate/gate.ts'
 import { observe, unclaimed } from '../gate/observed.ts'
 import type { Permit } from '../gate/permit.ts'
@@ -137,7 +138,7 @@ export class DataPort {
       req.method === 'GET' &&
       !hasBody(req) &&
       this.#connections.isIdle(req.socket) &&
-      upgradesOf(req).length > 0
+      offeredUpgrades(req).length > 0
     )
   }
 
@@ -162,8 +163,8 @@ export class DataPort {
       return exchange.refuse(malformed)
     }
     const target = req.url as string
-    const upgrades = upgradesOf(req)
-    const head = { method: exchange.method, target, rawHeaders: req.rawHeaders, upgrades }
+    const { method, upgrades } = exchange
+    const head = { method, target, rawHeaders: req.rawHeaders, upgrades }
     if (isOwn(target)) return void this.#announce(exchange, plan, head)
     const matched = plan.router.match(head)
     if ('refusal' in matched) return exchange.refuse(matched.refusal)
@@ -203,39 +204,45 @@ export class DataPort {
       return this.#send(permit, exchange, plan, change)
     }
     if ('refusal' in claimed) return exchange.refuse(claimed.refusal)
+    if (route.once) return this.#once(exchange, plan, route.once, claimed.claim)
     const { rule, tunnelRule } = plan.of(route)
     const facts = writeFacts(exchange, route, plan.config)
-    if (route.once) return this.#once(exchange, plan, claimed.claim)
     const admitted = await gate.admit(new Admission(claimed.claim, change ? tunnelRule : rule, facts))
     if ('code' in admitted) return exchange.refuse(admitted)
     this.#send(admitted, exchange, plan, change)
   }
 
-  /** An attempt of an operation: its intent is put on record with the attempt, when the body is known. */
-  async #once(exchange: Exchange, plan: Plan, claim: Claim): Promise<void> {
+  async #once(exchange: Exchange, plan: Plan, rule: OnceRule, claim: Claim): Promise<void> {
     const route = exchange.route as Route
     const { config } = plan
     const read = readOperation({ rawHeaders: exchange.req.rawHeaders }, config.claim)
     if ('refusal' in read) return exchange.refuse({ ...claim, ...read.refusal })
-    const unsupported = unsupportedTrailer(exchange.req) ?? unsupportedUpgrade(exchange.req, route, undefined)
+    const unsupported = whyNotSent(exchange, undefined)
     if (unsupported) return exchange.refuse(unsupported)
     if (claim.token === NO_TOKEN) this.#parts.metrics.unclaimed(route.name)
     await attemptOnce(this.#parts.gate, {
       exchange,
       route,
-      rule: route.once as OnceRule,
+      rule,
       claim,
       key: read.key,
       facts: writeFacts(exchange, route, config),
-      writeRule: { ...plan.of(route).rule, intent: false },
+      writeRule: plan.of(route).rule,
       limits: bodyLimits(config.limits),
       storeTimeoutMs: config.store.timeoutMs,
       sealing: this.#sealing,
-      send: (permit, ready) => this.#send(permit, exchange, plan, undefined, ready),
+      send: (permit, ready) => this.#dispatch(permit, exchange, plan, undefined, ready),
     })
   }
 
-  #send(
+  #send(permit: Permit, exchange: Exchange, plan: Plan, change: Switch | undefined): void {
+    const unsupported = whyNotSent(exchange, change)
+    if (!unsupported) return this.#dispatch(permit, exchange, plan, change)
+    permit.release(NOT_SENT)
+    exchange.refuse(unsupported)
+  }
+
+  #dispatch(
     permit: Permit,
     exchange: Exchange,
     plan: Plan,
@@ -246,11 +253,6 @@ export class DataPort {
     const { upstream, headers } = plan.of(route)
     const { limits } = plan.config
     const { req, res } = exchange
-    const unsupported = unsupportedTrailer(req) ?? unsupportedUpgrade(req, route, change)
-    if (unsupported) {
-      permit.release({ outcome: 'not-sent' })
-      return exchange.refuse(unsupported)
-    }
     send(permit, {
       req,
       res,
@@ -259,7 +261,7 @@ export class DataPort {
       headers: headers.of(req, exchange.method, attempt?.providerKey),
       limits: bodyLimits(limits),
       ...(attempt && { attempt }),
-      tunnel: change && this.#tunnel(change, req, limits.idleTimeoutMs),
+      tunnel: change && this.#tunnel(change, exchange.upgrades[0] as string, limits.idleTimeoutMs),
       outlivesClient: exchange.fenced,
       unknownStatuses: route.unknownStatuses,
       sent: () => exchange.sent(),
@@ -268,8 +270,8 @@ export class DataPort {
     })
   }
 
-  #tunnel({ socket, ahead }: Switch, req: IncomingMessage, lingerMs: number): Tunnel {
-    const tunnel = new Tunnel(upgradesOf(req)[0] as string, socket, ahead, lingerMs)
+  #tunnel({ socket, ahead }: Switch, protocol: string, lingerMs: number): Tunnel {
+    const tunnel = new Tunnel(protocol, socket, ahead, lingerMs)
     this.#tunnels.add(tunnel)
     socket.once('close', () => this.#tunnels.delete(tunnel))
     return tunnel
@@ -284,14 +286,9 @@ function bodyLimits({ idleTimeoutMs, bodyRateBytesPerSecond, bodySizeBytes }: Li
   }
 }
 
-/** HTTP/1.0 has no upgrades (RFC 9110, section 7.8). */
-function upgradesOf({ httpVersion, rawHeaders }: IncomingMessage): readonly string[] {
-  return httpVersion === '1.1' ? offeredUpgrades(rawHeaders) : []
-}
-
-/** Looked at last, so that a stale holder is told that it is stale. */
-function unsupportedUpgrade(req: IncomingMessage, route: Route, change: Switch | undefined) {
-  const upgrades = upgradesOf(req)
-  if (upgrades.length === 0) return undefined
-  return upgradeRefusal(upgrades, route) ?? (change ? undefined : NOT_ALONE)
+/** What can't be sent on. Looked at last where a token is asked for, so that a stale holder is told that it is stale. */
+function whyNotSent({ req, upgrades, route }: Exchange, change: Switch | undefined): Refusal | undefined {
+  const trailer = unsupportedTrailer(req)
+  if (trailer || upgrades.length === 0) return trailer
+  return upgradeRefusal(upgrades, route as Route) ?? (change ? undefined : NOT_ALONE)
 }

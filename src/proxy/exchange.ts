@@ -4,6 +4,7 @@ import type { Config, Route } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import type { Ending } from '../gate/admission.ts'
 import type { Permit } from '../gate/permit.ts'
+import { offeredUpgrades } from '../request/upgrade.ts'
 import type { DataPortParts } from './data-port.ts'
 import { reject } from './rejection.ts'
 import type { RejectionLog } from './rejection-log.ts'
@@ -15,6 +16,8 @@ export class Exchange {
   readonly req: IncomingMessage
   readonly res: ServerResponse
   readonly method: string
+  /** The protocols that it offers to change the connection to. */
+  readonly upgrades: readonly string[]
   /** Undefined until one is found. */
   route: Route | undefined
   /** Whether it needs a permit; what doesn't is no decision, and has no outcome that anybody counts. */
@@ -38,6 +41,7 @@ export class Exchange {
     this.req = req
     this.res = res
     this.method = method
+    this.upgrades = offeredUpgrades(req)
     this.#config = config
     this.#parts = parts
     this.#rejectionLog = rejectionLog

@@ -4,13 +4,13 @@
  */
 import type { OnceRule, Route } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
-import { Admission, Attempt } from '../gate/admission.ts'
+import { Admission, Attempt, NOT_SENT } from '../gate/admission.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Permit } from '../gate/permit.ts'
 import { type AttemptRecord, derivedKey, fingerprintOf } from '../journal/operations.ts'
 import type { WriteFacts } from '../journal/records.ts'
 import type { Sealing } from '../journal/sealing.ts'
-import type { Claim } from '../token.ts'
+import { type Claim, NO_TOKEN } from '../token.ts'
 import type { Exchange } from './exchange.ts'
 import type { AnswerRule } from './held-answer.ts'
 import { keptAnswer } from './kept-answer.ts'
@@ -43,8 +43,6 @@ export interface ReadyAttempt {
   readonly providerKey: string | undefined
   readonly answerRule: AnswerRule
 }
-
-const NOT_SENT = { outcome: 'not-sent' } as const
 
 export async function attemptOnce(gate: Gate, request: OnceRequest): Promise<void> {
   const { exchange, route, rule, claim, key, facts, writeRule } = request
@@ -117,7 +115,7 @@ function attemptRecord(
   return {
     id: admission.id,
     operation: { ...name, id, fingerprint, providerKey, firstAtMs: found?.firstAtMs ?? atMs },
-    token: claim.token === 0n ? undefined : claim.token,
+    token: claim.token === NO_TOKEN ? undefined : claim.token,
     holder: claim.holder,
     route: route.name,
     method: exchange.method,

@@ -34,8 +34,10 @@ export class Plan {
     this.clients = new ClientTasks(config.clients)
     this.allowsUpgrades = config.routes.some(({ upgrades }) => upgrades.length > 0)
     for (const route of config.routes) {
-      const { handover, onUnknown, intent } = route
-      const rule = { handover, holds: onUnknown === 'hold', intent: intent === 'durable', standing: false }
+      const { handover, onUnknown, intent, once } = route
+      // An attempt's intent goes on record with the attempt, which is known only once its body is.
+      const early = intent === 'durable' && !once
+      const rule = { handover, holds: onUnknown === 'hold', intent: early, standing: false }
       this.#tools.set(route, {
         upstream: upstreams.of(route.upstream),
         headers: new RequestHeaders(route.upstream, route.forwardClaim, config.claim),

@@ -16,7 +16,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import type { Refusal } from '../errors.ts'
-import type { Ending } from '../gate/admission.ts'
+import { type Ending, NOT_SENT } from '../gate/admission.ts'
 import type { Permit } from '../gate/permit.ts'
 import type { UnknownReason } from '../journal/records.ts'
 import type { AnswerSink } from './answer-sink.ts'
@@ -58,8 +58,6 @@ export function send(permit: Permit, outgoing: Outgoing): void {
 }
 
 type Controller = Dispatcher.DispatchController
-
-const NOT_SENT: Ending = { outcome: 'not-sent' }
 
 class Sending implements Dispatcher.DispatchHandler {
   readonly #permit: Permit

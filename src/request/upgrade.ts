@@ -8,9 +8,16 @@ const SAME_REQUEST = /^(h2c?|https?(\/.*)?|tls(\/.*)?)$/
 
 /**
  * The protocols that the request offers, in lower case; empty if it is an HTTP request and nothing else. An
- * `Upgrade` field that `Connection` does not name means nothing.
+ * `Upgrade` field that `Connection` does not name means nothing, nor does one in HTTP/1.0.
  */
-export function offeredUpgrades(rawHeaders: readonly string[]): readonly string[] {
+export function offeredUpgrades({
+  httpVersion,
+  rawHeaders,
+}: {
+  readonly httpVersion: string
+  readonly rawHeaders: readonly string[]
+}): readonly string[] {
+  if (httpVersion !== '1.1') return NONE
   let offers: string[] | undefined
   let nominated = false
   for (let i = 0; i < rawHeaders.length; i += 2) {
