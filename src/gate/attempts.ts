@@ -8,8 +8,8 @@ import type { Clock } from '../clock.ts'
 import type { Refusal } from '../errors.ts'
 import type { AttemptRecord } from '../journal/operations.ts'
 import type { Change, MarkStore } from '../store/mark-store.ts'
-import { NO_TOKEN } from '../token.ts'
 import type { Admission, Attempt, OperationAnswer } from './admission.ts'
+import { keepsOut } from './decision.ts'
 import { attemptEnd } from './ending-changes.ts'
 import type { Endings } from './endings.ts'
 import * as refuse from './refusals.ts'
@@ -70,7 +70,7 @@ export class Attempts {
     if (attempt.found?.state === 'done') return undefined
     // It was lost with a commit that failed meanwhile, and with it what is held.
     if (!task.record) return refuse.storeUnavailable(claim)
-    const held = task.record.held.filter(({ token }) => token < claim.token || claim.token === NO_TOKEN)
+    const held = task.record.held.filter((write) => keepsOut(write, claim.token))
     // What the operation itself holds up, its repeat may pass.
     const passes = held.every(({ operation }) => operation === attempt.id)
     return passes ? undefined : refuse.handoverHeld(claim, held)

@@ -2,8 +2,8 @@
  * The safety decision: one pure function over plain values (DESIGN: "the decision"). Time, I/O, waiting and
  * HTTP stay outside.
  */
-import type { TaskRecord } from '../store/mark-store.ts'
-import type { Claim, Token } from '../token.ts'
+import type { HeldWrite, TaskRecord } from '../store/mark-store.ts'
+import { type Claim, NO_TOKEN, type Token } from '../token.ts'
 
 /** All that the decision looks at. */
 export interface View {
@@ -44,7 +44,7 @@ export function decideUnclaimed({ record, lowerOpen }: View): Decision {
   const { mark, frozen, held } = record
   if (frozen) return 'task-frozen'
   if (mark.recorded && !mark.complete) return lowerOpen ? 'drain' : 'settle'
-  return held.length > 0 ? 'handover-held' : 'permit'
+  return held.some((write) => keepsOut(write, NO_TOKEN)) ? 'handover-held' : 'permit'
 }
 
 export function decide({ record, lowerOpen, maxTokenJump }: View, { token, holder }: Claim): Decision {
@@ -58,5 +58,10 @@ export function decide({ record, lowerOpen, maxTokenJump }: View, { token, holde
   if (holder !== undefined && holder !== mark.holder)
     return mark.holder === undefined ? 'name' : 'token-conflict'
   if (!mark.complete) return lowerOpen ? 'drain' : 'settle'
-  return held.some((write) => write.token < token) ? 'handover-held' : 'permit'
+  return held.some((write) => keepsOut(write, token)) ? 'handover-held' : 'permit'
+}
+
+/** Whether a held write keeps this token out: it is lower; and no token at all is kept out by whatever is held. */
+export function keepsOut(held: HeldWrite, token: Token): boolean {
+  return token === NO_TOKEN || held.token < token
 }

@@ -2,7 +2,8 @@
 import type { Refusal } from '../errors.ts'
 import type { OperationRecord } from '../journal/operations.ts'
 import type { HeldWrite } from '../store/mark-store.ts'
-import { type Claim, NO_TOKEN, type Token } from '../token.ts'
+import type { Claim, Token } from '../token.ts'
+import { keepsOut } from './decision.ts'
 import type { GateLimits } from './limits.ts'
 
 const RETRY_AFTER_SECONDS = 1
@@ -81,8 +82,7 @@ export function tokenConflict(claim: Claim): Refusal {
 }
 
 export function handoverHeld(claim: Claim, held: readonly HeldWrite[]): Refusal {
-  // A write without a token is kept out by whatever is held.
-  const ids = held.filter(({ token }) => token < claim.token || claim.token === NO_TOKEN).map(({ id }) => id)
+  const ids = held.filter((write) => keepsOut(write, claim.token)).map(({ id }) => id)
   return {
     ...claim,
     code: 'handover-held',

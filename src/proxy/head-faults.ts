@@ -2,6 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Limits } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
+import { membersOf } from '../request/field-name.ts'
+import { valuesOf } from './headers.ts'
 import { BODY_TOO_LARGE, NO_TRAILERS } from './send-failures.ts'
 
 /**
@@ -28,15 +30,13 @@ export function malformedHead(
   if (httpVersion === '1.0' && headers['transfer-encoding'] !== undefined) {
     return malformed('HTTP/1.0 has no Transfer-Encoding, so nobody can say where the body ends.')
   }
-  const dropped = members(headers.connection).find((field) => END_TO_END.test(field))
+  const dropped = membersOf(headers.connection ?? '').find((field) => END_TO_END.test(field))
   if (dropped !== undefined) {
     return malformed(
       `The Connection header names ${dropped}, which belongs to the request and not to the connection.`,
     )
   }
-  const hosts = rawHeaders.filter(
-    (name, i) => i % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host',
-  ).length
+  const hosts = valuesOf(rawHeaders, 'host').length
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
     return malformed(`The request has ${hosts} Host headers. Send exactly one.`)
   }
@@ -60,10 +60,6 @@ export function malformedHead(
     }
   }
   return undefined
-}
-
-function members(list = ''): string[] {
-  return list.split(',').map((member) => member.trim().toLowerCase())
 }
 
 function malformed(cause: string): Refusal {

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Config, Upstream } from '../config/config.ts'
-import { namesField } from '../request/field-name.ts'
+import { membersOf, namesField } from '../request/field-name.ts'
 
 /** Names and values in turn. */
 export type RawHeaders = readonly string[]
@@ -25,10 +25,9 @@ function nominated(raw: RawHeaders): Set<string> | undefined {
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string
     if (name.length !== 10 || name.toLowerCase() !== 'connection') continue
-    for (const option of (raw[i + 1] as string).split(',')) {
-      const field = option.trim().toLowerCase()
+    for (const field of membersOf(raw[i + 1] as string)) {
       // Naming itself or the framing changes nothing: those are rewritten at every hop anyway.
-      if (field === '' || field === 'close' || field === 'content-length' || HOP_BY_HOP.has(field)) continue
+      if (field === 'close' || field === 'content-length' || HOP_BY_HOP.has(field)) continue
       names ??= new Set()
       names.add(field)
     }
@@ -94,7 +93,7 @@ export class RequestHeaders {
     }
     if (via) headers.push('Via', `${req.httpVersion} fencegate`)
     if (providerKey !== undefined) {
-      const at = headers.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === this.#keyHeader)
+      const at = indexOf(headers, this.#keyHeader)
       if (at >= 0) headers[at + 1] = providerKey
     }
     // The answer to TRACE shows the client what the resource was sent (RFC 9110, section 9.3.8).
@@ -109,12 +108,19 @@ export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0)
 }
 
-/** The values of every field of this name, which is given in lower case. */
-export function valuesOf(raw: RawHeaders, name: string): string[] {
-  const values: string[] = []
-  for (let i = 0; i < raw.length; i += 2) {
-    if ((raw[i] as string).toLowerCase() === name) values.push(raw[i + 1] as string)
+/** Where the first field of this name stands, which is given in lower case; -1 if there is none from `start` on. */
+export function indexOf(raw: RawHeaders, field: string, start = 0): number {
+  for (let i = start; i < raw.length; i += 2) {
+    const name = raw[i] as string
+    if (name.length === field.length && name.toLowerCase() === field) return i
   }
+  return -1
+}
+
+/** The values of every field of this name, which is given in lower case. */
+export function valuesOf(raw: RawHeaders, field: string): string[] {
+  const values: string[] = []
+  for (let i = indexOf(raw, field); i >= 0; i = indexOf(raw, field, i + 2)) values.push(raw[i + 1] as string)
   return values
 }
 

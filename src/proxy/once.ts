@@ -16,9 +16,9 @@ import type { AnswerRule } from './held-answer.ts'
 import { keptAnswer } from './kept-answer.ts'
 import { bodyTooLarge, mismatch, whyNotAgain } from './once-refusals.ts'
 import { replay } from './replay.ts'
-import { isClientFault, readBody } from './request-body.ts'
+import { readBody } from './request-body.ts'
 import { notSent } from './send-failures.ts'
-import { TooLargeError, type UploadLimits } from './upload.ts'
+import { BodyError, TooLargeError, type UploadLimits } from './upload.ts'
 
 export interface OnceRequest {
   readonly exchange: Exchange
@@ -98,7 +98,7 @@ async function bodyOf(request: OnceRequest, permit: Permit): Promise<Buffer | Re
     return await readBody(exchange.req, exchange.res, { ...limits, bodySize }, unwanted)
   } catch (error) {
     if (error instanceof TooLargeError && bodySize < limits.bodySize) return bodyTooLarge(claim, route, rule)
-    return isClientFault(error) ? notSent(claim, error, '') : interruption
+    return error instanceof BodyError ? notSent(claim, error, '') : interruption
   }
 }
 

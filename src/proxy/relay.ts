@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerSink } from './answer-sink.ts'
 import { bodyPassed } from './body-memory.ts'
-import { answerHeaders, decodeRaw, valuesOf } from './headers.ts'
+import { answerHeaders, decodeRaw, indexOf, valuesOf } from './headers.ts'
 import { endWhenRead } from './linger.ts'
 import { OF_ANSWER, Pace, type PaceLimits } from './pace.ts'
 import { cutShort } from './unsent.ts'
@@ -132,12 +132,8 @@ function reasonAsReceived(reason = ''): string {
  * them: the length goes last then.
  */
 function inNodesOrder(headers: string[]): string[] {
-  const indexOf = (field: string) =>
-    headers.findIndex(
-      (name, i) => i % 2 === 0 && name.length === field.length && name.toLowerCase() === field,
-    )
-  if (indexOf('content-disposition') < 0) return headers
-  const length = indexOf('content-length')
+  if (indexOf(headers, 'content-disposition') < 0) return headers
+  const length = indexOf(headers, 'content-length')
   return length < 0 ? headers : [...headers.toSpliced(length, 2), ...headers.slice(length, length + 2)]
 }
 

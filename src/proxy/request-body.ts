@@ -1,12 +1,16 @@
-/** A request's body as a whole, for those that must know it before they send a byte of it. */
+/** Asking for a request's body; and having it as a whole, for those that must know it before they send a byte of it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { hasBody } from './headers.ts'
-import { SilenceError, TooLargeError, TrailerError, Upload, type UploadLimits } from './upload.ts'
+import { Upload, type UploadLimits } from './upload.ts'
+
+/** Tells a client that waits for `100 Continue` to go on (RFC 9110, section 10.1.1). */
+export function askForBody(req: IncomingMessage, res: ServerResponse): void {
+  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
+}
 
 /**
  * The body, at most `limits.bodySize` bytes. A client that waits for `100 Continue` is told to go on. Rejects with
- * the client's fault ({@link TooLargeError}, {@link SilenceError}, {@link TrailerError}), or another error if it left
- * or nobody wants the body any more.
+ * a `BodyError`, the client's fault, or another error if it left or nobody wants the body any more.
  *
  * @param unwanted is given what to call then.
  */
@@ -19,7 +23,7 @@ export async function readBody(
   if (!hasBody(req)) return Buffer.alloc(0)
   // It left while the request waited for its turn, and won't say so again.
   if (req.destroyed) throw new Error('the client left before its body was read')
-  if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
+  askForBody(req, res)
   const upload = new Upload(req, limits, never, always)
   try {
     return await new Promise<Buffer>((resolve, reject) => {
@@ -40,8 +44,3 @@ export async function readBody(
 
 const never = () => false
 const always = () => true
-
-/** Whether the client is there to be told what was wrong with its body. */
-export function isClientFault(error: unknown): error is Error {
-  return error instanceof TooLargeError || error instanceof SilenceError || error instanceof TrailerError
-}

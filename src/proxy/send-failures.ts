@@ -2,7 +2,7 @@
 import type { Refusal } from '../errors.ts'
 import type { UnknownReason } from '../journal/records.ts'
 import type { Claim } from '../token.ts'
-import { SilenceError, TooLargeError, TrailerError } from './upload.ts'
+import { BodyError, SilenceError, TooLargeError, TrailerError } from './upload.ts'
 import { connectFailure } from './upstream-connector.ts'
 
 /** Why a write was not sent: its own client, or the resource. */
@@ -58,7 +58,6 @@ export function outcomeUnknown(claim: Partial<Claim>, error: Error & { code?: st
 
 function why(error: Error, code: string, timeout: boolean): string {
   if (timeout) return 'The request was sent, and no whole answer came in time.'
-  if (error instanceof TrailerError || error instanceof SilenceError || error instanceof TooLargeError)
-    return `The request was cut off: ${error.message}.`
+  if (error instanceof BodyError) return `The request was cut off: ${error.message}.`
   return `The request was sent, and the connection ended before a whole answer came (${code}).`
 }

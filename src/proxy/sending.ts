@@ -23,6 +23,7 @@ import type { AnswerSink } from './answer-sink.ts'
 import { hasBody } from './headers.ts'
 import { type AnswerRule, HeldAnswer } from './held-answer.ts'
 import { Relay } from './relay.ts'
+import { askForBody } from './request-body.ts'
 import { notSent, outcomeUnknown, reasonOf } from './send-failures.ts'
 import type { Tunnel } from './tunnel.ts'
 import { cutShort } from './unsent.ts'
@@ -95,7 +96,7 @@ class Sending implements Dispatcher.DispatchHandler {
     }
     const upload = this.#upload
     if (!upload) return this.#dispatch()
-    if (req.headers.expect !== undefined && req.httpVersion === '1.1') res.writeContinue()
+    askForBody(req, res)
     upload.whenBegun(
       () => this.#dispatch(),
       (error) => (req.destroyed ? this.#onClientClose() : this.#fail(error)),

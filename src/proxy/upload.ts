@@ -11,7 +11,7 @@ import { bodyPassed } from './body-memory.ts'
 import { OF_BODY, Pace, type PaceFault, type PaceLimits } from './pace.ts'
 
 /** The client's own fault, within its body. */
-class BodyError extends Error {
+export class BodyError extends Error {
   /** Bytes of the body that undici was given. */
   readonly bytes: number
 

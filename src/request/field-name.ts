@@ -17,6 +17,15 @@ export function namesField(name: string, field: string): boolean {
   return true
 }
 
+/** The members of a field's comma-separated list, in lower case (RFC 9110, section 5.6.1); empty ones are none. */
+export function membersOf(value: string): string[] {
+  return value
+    .toLowerCase()
+    .split(',')
+    .map((member) => member.trim())
+    .filter((member) => member !== '')
+}
+
 function folded(code: number): number {
   if (code === UNDERSCORE) return HYPHEN
   return code >= 65 && code <= 90 ? code + 32 : code

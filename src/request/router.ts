@@ -65,6 +65,15 @@ export class Router {
     throw new InvariantError('a request matches no route')
   }
 
+  /** The first of the paths that is, with this method, another route's or another task's. */
+  #differing(own: Reading, method: string, paths: readonly string[]): Reading | undefined {
+    for (const path of paths) {
+      const other = this.#find(method, path).reading(path)
+      if (other.route !== own.route || other.task !== own.task) return other
+    }
+    return undefined
+  }
+
   /** Why the request writes to where its own target does not lead, or `undefined` if it doesn't. */
   #foreignTarget(
     found: RouteMatcher,
@@ -77,11 +86,9 @@ export class Router {
       if (target === undefined) return OTHER_TARGET_UNREADABLE
       const readings = readingsOf(target)
       if (!readings) return TOO_MANY_READINGS
-      for (const reading of readings) {
-        for (const method of methods) {
-          const other = this.#find(method, reading).reading(reading)
-          if (other.route !== own.route || other.task !== own.task) return foreignTarget(own, other)
-        }
+      for (const method of methods) {
+        const other = this.#differing(own, method, readings)
+        if (other) return foreignTarget(own, other)
       }
     }
     return undefined
@@ -98,17 +105,10 @@ export class Router {
     const paths = this.#readsPaths ? readingsOf(path) : [path]
     if (!paths) return TOO_MANY_READINGS
     const own = found.reading(path)
-    const differing = (method: string) => {
-      for (const reading of paths) {
-        const other = this.#find(method, reading).reading(reading)
-        if (other.route !== own.route || other.task !== own.task) return other
-      }
-      return undefined
-    }
-    const byPath = differing(method)
+    const byPath = this.#differing(own, method, paths)
     if (byPath) return ambiguousPath(own, byPath)
     for (const other of others) {
-      const byMethod = differing(other.method)
+      const byMethod = this.#differing(own, other.method, paths)
       if (byMethod) return ambiguousMethod(own, byMethod, other.cause)
     }
     return undefined

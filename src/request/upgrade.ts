@@ -2,6 +2,7 @@
 import type { Route } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import { excerpt } from './excerpt.ts'
+import { membersOf } from './field-name.ts'
 
 /** Other versions of HTTP, and TLS below it: the request means the same without them, and they are left out. */
 const SAME_REQUEST = /^(h2c?|https?(\/.*)?|tls(\/.*)?)$/
@@ -24,8 +25,8 @@ export function offeredUpgrades({
     const name = rawHeaders[i] as string
     if (name.length !== 7 && name.length !== 10) continue
     const lower = name.toLowerCase()
-    if (lower === 'upgrade') offers = [...(offers ?? []), ...members(rawHeaders[i + 1] as string)]
-    else if (lower === 'connection') nominated ||= members(rawHeaders[i + 1] as string).includes('upgrade')
+    if (lower === 'upgrade') offers = [...(offers ?? []), ...membersOf(rawHeaders[i + 1] as string)]
+    else if (lower === 'connection') nominated ||= membersOf(rawHeaders[i + 1] as string).includes('upgrade')
   }
   if (!nominated || !offers) return NONE
   return offers.filter((protocol) => !SAME_REQUEST.test(protocol))
@@ -49,12 +50,4 @@ export const NOT_ALONE: Refusal = {
   code: 'unsupported-upgrade',
   detail:
     'An upgrade must be a GET without a body, sent when every answer on its connection has come. Nothing was sent.',
-}
-
-function members(value: string): string[] {
-  return value
-    .toLowerCase()
-    .split(',')
-    .map((member) => member.trim())
-    .filter((member) => member !== '')
 }

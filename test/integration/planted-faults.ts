@@ -115,8 +115,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'held writes do not keep the next holder out',
     file: 'gate/decision.ts',
-    find: "return held.some((write) => write.token < token) ? 'handover-held' : 'permit'",
-    plant: "return held.some((write) => write.token > token) ? 'handover-held' : 'permit'",
+    find: 'return token === NO_TOKEN || held.token < token',
+    plant: 'return token === NO_TOKEN || held.token > token',
     tests: ['unit/gate-decision.test.ts', 'unit/gate-unknown.test.ts'],
   },
   {
