@@ -67,12 +67,25 @@ export interface Author {
   readonly reason: string
 }
 
-/** An operator's act on a task, as it is kept. */
+/** An operator's act, as it is kept. */
 export interface Act extends Author {
-  readonly kind: 'freeze' | 'thaw' | 'raise' | 'resolve' | 'erase'
-  readonly task: string
-  /** The token that it raised to, if it did. */
+  readonly kind:
+    | 'freeze'
+    | 'thaw'
+    | 'raise'
+    | 'fence'
+    | 'resolve'
+    | 'erase'
+    | 'reset'
+    | 'retire'
+    | 'backup'
+    | 'restore'
+  /** `undefined` for what is about no single task. */
+  readonly task: string | undefined
+  /** The token that it set the mark to, if it did. */
   readonly token: Token | undefined
+  /** What else there is to say of this kind: strings, numbers, booleans and tokens. */
+  readonly details?: Readonly<Record<string, unknown>>
   /** Wall clock, milliseconds since the epoch. */
   readonly atMs: number
 }

@@ -17,11 +17,15 @@ import type {
 } from '../journal/operations.ts'
 import type {
   AttemptsQuery,
+  IdleQuery,
+  IdleTask,
   JournalQuery,
+  ListedTask,
   OperationsQuery,
   Page,
   Pruned,
   PruneLimits,
+  TasksQuery,
 } from '../journal/queries.ts'
 import type { Act, Resolution, UnknownEnd, UnknownWrite, WriteRecord } from '../journal/records.ts'
 import type { Token } from '../token.ts'
@@ -96,6 +100,22 @@ export type Change =
   | { readonly kind: 'journal'; readonly entries: readonly JournalEntry[] }
   /** Takes the recorded bodies of a task's operations off the disk. Comes with its act. */
   | { readonly kind: 'erase-bodies'; readonly task: string }
+  /** Sets the mark lower: the one exception to P1, for a poisoned mark of a frozen task. Comes with its act. */
+  | { readonly kind: 'reset'; readonly task: string; readonly to: Token }
+  /** These marks were in use: retention by idleness counts from here. */
+  | { readonly kind: 'used'; readonly tasks: readonly string[]; readonly atMs: number }
+  /** The lowest token at which tasks under the prefix start that have no mark; never goes down. */
+  | { readonly kind: 'floor'; readonly prefix: string; readonly floor: Token }
+  /**
+   * Forgets these marks, each only if it is idle still, at most `floor`, not frozen and without an unresolved write. The
+   * floor of a prefix of theirs must be durable before.
+   */
+  | {
+      readonly kind: 'retired'
+      readonly tasks: readonly string[]
+      readonly beforeMs: number
+      readonly floor: Token
+    }
 
 /** What the store learnt about its own past when it opened. */
 export interface StoreOrigin {
@@ -112,6 +132,24 @@ export interface StoreOrigin {
   readonly createdAtMs: number
 }
 
+/** What there is to say of the file. */
+export interface StoreState {
+  readonly schema: number
+  /** Sizes of the database and of its log, and what is free on their disk. */
+  readonly bytes: number
+  readonly walBytes: number
+  readonly freeBytes: number
+  /** At which tasks start that have no mark and no prefix with a floor. */
+  readonly floor: Token
+  readonly floors: readonly { readonly prefix: string; readonly floor: Token }[]
+}
+
+export interface BackupReport {
+  readonly bytes: number
+  /** Of the last commit that is in it. */
+  readonly commitSequence: number
+}
+
 export interface StoreCounts {
   /** Tasks with a mark of their own. */
   readonly tasks: number
@@ -119,6 +157,8 @@ export interface StoreCounts {
   readonly commitSequence: number
   readonly unresolved: number
   readonly frozen: number
+  /** `seq` of the newest journal entry; 0 before the first. */
+  readonly lastEntry: number
 }
 
 export interface MarkStore {
@@ -137,6 +177,16 @@ export interface MarkStore {
    * without a known outcome, and never the newest entry or operation. On a full disk it may forget nothing.
    */
   prune(limits: PruneLimits): Promise<Pruned>
+  tasks(query: TasksQuery): Promise<Page<ListedTask, string>>
+  idle(query: IdleQuery): Promise<Page<IdleTask, string>>
+  state(): Promise<StoreState>
+  /**
+   * Writes all that is committed to a new file, without holding up commits, and syncs it. Rejects with
+   * {@link StoreError}, and leaves nothing behind, if the file exists, its disk is full or it can't be written.
+   *
+   * @param file an absolute path.
+   */
+  backup(file: string): Promise<BackupReport>
   /** Unknown writes that nobody has resolved, oldest first, at most `limit`. */
   unresolved(limit: number): Promise<UnknownWrite[]>
   /** An unknown write by its id, resolved or not. */
