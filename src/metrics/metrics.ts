@@ -3,6 +3,9 @@
  * configuration: never a task, a token or anything else that a client chooses.
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Family, write } from './exposition.ts'
+import { CONTENT_TYPES, negotiate } from './format.ts'
+import { type Snapshot, Totals } from './totals.ts'
 
 /** Where the gauges look at scrape time. */
 export interface MetricsSource {
@@ -16,6 +19,12 @@ export interface MetricsSource {
   storeCreatedSeconds(): number
 }
 
+/** What a scraper is sent. */
+export interface Scrape {
+  readonly contentType: string
+  readonly body: string
+}
+
 /** From a cached answer on loopback to an upload of minutes. */
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 /** From an fsync on a good disk to one that is in trouble. */
@@ -23,6 +32,7 @@ const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.
 
 export class Metrics {
   readonly registry = new Registry()
+  readonly #totals = new Totals()
   readonly #decisions = this.#counter('decisions_total', 'Decisions on fenced requests', [
     'route',
     'decision',
@@ -91,10 +101,24 @@ export class Metrics {
     }).set({ version }, 1)
   }
 
+  /** All metrics, in the format that the scraper's Accept field asks for. */
+  async scrape(accept: string | undefined): Promise<Scrape> {
+    const format = negotiate(accept)
+    const families = (await this.registry.getMetricsAsJSON()) as unknown as Family[]
+    return { contentType: CONTENT_TYPES[format], body: write(families, format) }
+  }
+
+  snapshot(): Snapshot {
+    return this.#totals.snapshot()
+  }
+
   /** `decision`: `forwarded`, a refusal's code, or `would-` and a refusal's code under observe. */
   decided(route: string, decision: string): void {
     this.#decisions.inc({ route, decision })
-    if (decision === 'stale-token') this.#stale.inc({ route })
+    this.#totals.decided(route, decision)
+    if (decision !== 'stale-token') return
+    this.#stale.inc({ route })
+    this.#totals.rejectedAsStale()
   }
 
   /** A write without a token came on a route that admits those. */
@@ -114,6 +138,7 @@ export class Metrics {
 
   raised(ms: number): void {
     this.#raises.inc()
+    this.#totals.raised(ms)
     this.#commit.observe(ms / 1000)
   }
 
