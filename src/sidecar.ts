@@ -19,6 +19,7 @@ import { Reloader, type ReloadReport } from './config/reloader.ts'
 import { EXIT, ExitError } from './errors.ts'
 import { Gate } from './gate/gate.ts'
 import { Operator } from './gate/operator.ts'
+import { Usage } from './gate/usage.ts'
 import { Journal } from './journal/journal.ts'
 import { Metrics } from './metrics/metrics.ts'
 import { DataPort } from './proxy/data-port.ts'
@@ -92,7 +93,7 @@ export async function startSidecar(
       const since = gate?.inFlight.oldestSince
       return since === undefined ? 0 : (clock.now() - since) / 1000
     },
-    handoversPending: () => gate?.handoversPending ?? 0,
+    handoversPending: () => gate?.view.handoversPending ?? 0,
     tasks: () => store?.counts().tasks ?? 0,
     frozenTasks: () => store?.counts().frozen ?? 0,
     unresolvedOutcomes: () => store?.counts().unresolved ?? 0,
@@ -132,6 +133,7 @@ export async function startSidecar(
     clock,
     dropped: () => metrics.journalDropped(),
   })
+  const usage = new Usage(openStore, clock)
   gate = new Gate({
     store: openStore,
     clock,
@@ -148,6 +150,7 @@ export async function startSidecar(
         metrics.handedOver(ms)
         journal.note({ kind: 'handover', task, token, data: { ms: Math.round(ms) } })
       },
+      used: (task) => usage.used(task),
     },
   })
   const openGate = gate
@@ -155,7 +158,13 @@ export async function startSidecar(
   const openPort = dataPort
   const controlPort = new ControlPort(
     config.store.controlSocket,
-    new Operator(openGate, openStore),
+    new Operator({
+      gate: openGate,
+      store: openStore,
+      usage,
+      clock,
+      maxToken: config.claim.maxToken,
+    }),
     openStore,
   )
   let data: Address
@@ -165,6 +174,7 @@ export async function startSidecar(
   } catch (error) {
     await controlPort.close()
     await openGate.close()
+    await usage.close()
     await journal.close()
     await openStore.close(!openStore.origin.unclean)
     await adminPort.close()
@@ -196,6 +206,7 @@ export async function startSidecar(
       await openPort.close()
       await controlPort.close()
       await openGate.close()
+      await usage.close()
       await journal.close()
       await openStore.close(clean)
       await adminPort.close()

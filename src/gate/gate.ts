@@ -19,8 +19,9 @@ import type { GateOptions } from './options.ts'
 import { HeldPermit, type Permit } from './permit.ts'
 import * as refuse from './refusals.ts'
 import { within } from './signal.ts'
-import type { Effect, OperationResult, TaskState } from './task-state.ts'
+import type { Act, ActResult, OperationResult, TaskState } from './task-state.ts'
 import { Tasks } from './tasks.ts'
+import { GateView } from './view.ts'
 
 export class Gate {
   readonly #options: GateOptions
@@ -28,6 +29,7 @@ export class Gate {
   readonly #clock: Clock
   readonly #endings: Endings
   readonly attempts: Attempts
+  readonly view: GateView
   readonly #tasks: Tasks
   #cancelGrace: (() => void) | undefined
 
@@ -38,6 +40,7 @@ export class Gate {
     this.#endings = new Endings(options.store, options.clock)
     this.attempts = new Attempts(options.store, options.clock, options.storeTimeoutMs, this.#endings)
     this.#tasks = new Tasks(options.cachedTasks)
+    this.view = new GateView(this.#tasks, options.clock, () => this.inGrace)
     if (options.graceMs > 0) this.#cancelGrace = this.#clock.after(options.graceMs, () => this.#endGrace())
   }
 
@@ -45,18 +48,8 @@ export class Gate {
     return this.#tasks.inFlight
   }
 
-  /** Whether an unclean stop is still being waited out. */
   get inGrace(): boolean {
     return this.#cancelGrace !== undefined
-  }
-
-  /** Tasks whose new holder has to wait for lower writes. */
-  get handoversPending(): number {
-    let pending = 0
-    for (const { record, lowerOpen } of this.#tasks.active) {
-      if (record?.mark.recorded && !record.mark.complete && (lowerOpen || this.inGrace)) pending++
-    }
-    return pending
   }
 
   /** Whether a stop now would leave nothing open that the next start has to wait for. */
@@ -88,36 +81,37 @@ export class Gate {
   }
 
   /**
-   * An operator's act on one task, serialised with everything else that happens to it. `effect` sees the
-   * task's committed state. Resolves to the writes that are open once the act is durable.
+   * An operator's act on one task, serialised with everything else that happens to it. It sees the task's committed
+   * state. Resolves to the task once the act is durable.
    *
-   * Throws {@link StoreError} if the state can't be read or the act not be made durable in time, and what
-   * `effect` throws.
+   * Throws {@link StoreError} if the state can't be read or the act not be made durable in time, and what `act` throws.
    */
-  async operate(name: string, effect: (record: TaskRecord, lowerOpen: (token: Token) => boolean) => Effect) {
+  async operate(name: string, act: Act): Promise<ActResult> {
     const task = this.#tasks.enter(name)
     task.acts++
     const deadline = this.#clock.now() + this.#options.storeTimeoutMs
     try {
-      for (let acted = false; !acted; ) {
+      for (;;) {
         // What others had under way may fail; that is theirs to hear.
-        if (task.operation)
-          await this.#inTime(
-            deadline,
-            task.operation.then(() => 'done'),
-          )
-        else if (!task.record) await this.#inTime(deadline, this.#load(task))
-        else acted = (await this.#inTime(deadline, this.#act(task, task.record, effect))) === 'done'
+        const theirs = task.operation?.then(() => 'done' as const)
+        if (theirs || !task.record) {
+          await this.#inTime(deadline, theirs ?? this.#load(task))
+          continue
+        }
+        const { effect, operation } = this.#act(task, task.record, act)
+        await this.#inTime(deadline, operation)
+        return { record: effect.after, open: this.view.open(name) }
       }
-      return task.inFlight.all.map(({ admission, since }) => ({
-        admission,
-        ageMs: this.#clock.now() - since,
-      }))
     } finally {
       task.acts--
       task.changed.fire()
       this.#tasks.leave(task)
     }
+  }
+
+  /** These marks are on record no longer: what is idle of them in memory isn't either. */
+  forget(tasks: readonly string[]): void {
+    this.#tasks.forget(tasks)
   }
 
   /** Stops the timers and waits until the endings reported so far are on record. */
@@ -225,7 +219,9 @@ export class Gate {
       const refusal = await this.attempts.intend(admission)
       if (refusal) return refusal
     }
-    return permit.interruption ?? (permit as HeldPermit & Permit)
+    if (permit.interruption) return permit.interruption
+    this.#options.observer.used(task.name)
+    return permit as HeldPermit & Permit
   }
 
   /** Counts the write as open from now on. */
@@ -299,18 +295,22 @@ export class Gate {
     })
   }
 
-  #act(
-    task: TaskState,
-    record: TaskRecord,
-    effect: Parameters<Gate['operate']>[1],
-  ): Promise<OperationResult> {
-    const { changes, after } = effect(record, (token) => !this.#noneBelow(task, token))
+  #act(task: TaskState, record: TaskRecord, act: Act) {
+    const effect = act(record, {
+      open: task.inFlight.size,
+      inGrace: this.inGrace,
+      lowerOpen: (token) => !this.#noneBelow(task, token),
+      isAttempted: (key) => task.inFlight.isAttempted(key),
+    })
+    const { changes, after, before } = effect
     const submitted = this.#clock.now()
-    return this.#run(task, 0n, async () => {
+    const operation = this.#run(task, 0n, async () => {
+      await before?.()
       await this.#store.commit(changes)
       if (after.mark.token > record.mark.token) task.handoverSince = submitted
       return after
     })
+    return { effect, operation }
   }
 
   /** Runs one store operation. Invariant 2: a failure forgets the state, so that it is read back. */

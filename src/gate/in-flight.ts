@@ -69,6 +69,13 @@ export class TaskInFlight {
     return undefined
   }
 
+  /** Whether an attempt with this operation key is open. */
+  isAttempted(key: string): boolean {
+    for (const { admission } of this.#permits)
+      if (admission.attempt && admission.facts.operation === key) return true
+    return false
+  }
+
   /** The open writes with a token below `token`. */
   below(token: Token): HeldPermit[] {
     return [...this.#permits].filter((permit) => permit.claim.token < token)

@@ -28,4 +28,6 @@ export interface GateObserver {
   raised(ms: number): void
   /** A handover to this token is complete and on record, `ms` milliseconds after its raise was submitted. */
   handedOver(ms: number, task: string, token: Token): void
+  /** A write of the task was permitted. */
+  used(task: string): void
 }

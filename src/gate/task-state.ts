@@ -10,6 +10,7 @@ import type { Claim, Token } from '../token.ts'
 import type { Admission } from './admission.ts'
 import { type AllInFlight, TaskInFlight } from './in-flight.ts'
 import { Signal } from './signal.ts'
+import type { OpenWrite } from './view.ts'
 
 /** A store operation that failed: requests with a token of at least `from` depended on it. */
 export interface OperationFault {
@@ -20,6 +21,27 @@ export interface OperationFault {
 export interface Effect {
   readonly changes: readonly Change[]
   readonly after: TaskRecord
+  /** What has to hold when nothing else can happen to the task any more; if it rejects, nothing is changed. */
+  readonly before?: () => Promise<void>
+}
+
+/** What of a task is under way while an operator's act decides. */
+export interface TaskAtWork {
+  /** Open writes. */
+  readonly open: number
+  readonly inGrace: boolean
+  /** Whether a write with a token below this one may be open. */
+  lowerOpen(token: Token): boolean
+  /** Whether there is an open attempt with this operation key. */
+  isAttempted(key: string): boolean
+}
+
+export type Act = (record: TaskRecord, atWork: TaskAtWork) => Effect
+
+/** A task right after an act. */
+export interface ActResult {
+  readonly record: TaskRecord
+  readonly open: readonly OpenWrite[]
 }
 
 /** How a store operation ended; it never rejects. */

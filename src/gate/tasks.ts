@@ -36,6 +36,10 @@ export class Tasks {
     return task
   }
 
+  forget(names: readonly string[]): void {
+    for (const name of names) this.#idle.delete(name)
+  }
+
   leave(task: TaskState): void {
     task.users--
     this.leaveIfIdle(task)

@@ -187,8 +187,8 @@ export interface MarkStore {
    * @param file an absolute path.
    */
   backup(file: string): Promise<BackupReport>
-  /** Unknown writes that nobody has resolved, oldest first, at most `limit`. */
-  unresolved(limit: number): Promise<UnknownWrite[]>
+  /** Unknown writes that nobody has resolved, oldest first, at most `limit`; of one task, if it is named. */
+  unresolved(limit: number, task?: string): Promise<UnknownWrite[]>
   /** An unknown write by its id, resolved or not. */
   unknownWrite(id: string): Promise<UnknownWrite | undefined>
   /** Counts as of the last commit; never waits for the disk. */

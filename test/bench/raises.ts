@@ -72,7 +72,7 @@ function gateOn(store: MarkStore): Gate {
     cachedTasks: 100_000,
     maxTokenJump: undefined,
     limits: { openWrites: 1000, openWritesPerTask: 1000, waitersPerTask: 1000 },
-    observer: { raised() {}, handedOver() {} },
+    observer: { raised() {}, handedOver() {}, used() {} },
   })
 }
 

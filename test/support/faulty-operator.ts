@@ -1,10 +1,15 @@
 /** Operators in the faulty world: their acts, and what they may believe once they are answered. */
 import assert from 'node:assert/strict'
+import { ActError } from '../../src/gate/act-error.ts'
 import type { Gate } from '../../src/gate/gate.ts'
-import { ActError, type OpenWrite, Operator } from '../../src/gate/operator.ts'
+import { Operator } from '../../src/gate/operator.ts'
+import type { ActResult } from '../../src/gate/task-state.ts'
+import { Usage } from '../../src/gate/usage.ts'
+import type { OpenWrite } from '../../src/gate/view.ts'
 import type { Author } from '../../src/journal/records.ts'
 import { StoreError } from '../../src/store/mark-store.ts'
 import type { Token } from '../../src/token.ts'
+import { MAX_TOKEN } from '../../src/token.ts'
 import type { Oracle } from './faulty-oracle.ts'
 import type { MemoryMarkStore } from './memory-mark-store.ts'
 import type { VirtualClock } from './virtual-clock.ts'
@@ -36,7 +41,8 @@ export class FaultyOperator {
 
   constructor(world: Surroundings) {
     this.#world = world
-    this.#operator = new Operator(world.gate, world.store)
+    const { gate, store, clock } = world
+    this.#operator = new Operator({ gate, store, clock, usage: new Usage(store, clock), maxToken: MAX_TOKEN })
   }
 
   /** Acts that have not been answered. */
@@ -58,9 +64,9 @@ export class FaultyOperator {
     this.#waiting++
     this.#perform(step, task, token, author)
       .then(
-        (open) => {
+        (result) => {
           oracle.saw(step.act)
-          if (step.act !== 'resolve') this.#acknowledged(task, author, open as OpenWrite[], begun)
+          if (result) this.#acknowledged(task, author, result.open, begun)
           if (step.act === 'freeze') oracle.freezeAcknowledged(task)
           if (step.act === 'raise') assert.ok(store.disk.mark(task).token >= token, 'a raise was lost')
         },
@@ -70,7 +76,12 @@ export class FaultyOperator {
       .finally(() => this.#waiting--)
   }
 
-  async #perform({ act, pick }: ActStep, task: string, token: Token, author: Author): Promise<unknown> {
+  async #perform(
+    { act, pick }: ActStep,
+    task: string,
+    token: Token,
+    author: Author,
+  ): Promise<ActResult | undefined> {
     const operator = this.#operator
     switch (act) {
       case 'freeze':
@@ -87,14 +98,15 @@ export class FaultyOperator {
   }
 
   /** Resolves one of the task's writes, sometimes one that was resolved before. */
-  async #resolve(task: string, pick: number, author: Author): Promise<void> {
+  async #resolve(task: string, pick: number, author: Author): Promise<undefined> {
     const { disk } = this.#world.store
     const listed = disk.unresolved.filter((write) => write.task === task)
     const write = listed[pick % listed.length] ?? [...disk.writes.values()].find((each) => 'reason' in each)
-    if (!write) return
+    if (!write) return undefined
     const resolved = await this.#operator.resolve(write.id, 'applied', author)
     assert.equal(resolved.resolution, 'applied')
     assert.equal(disk.unknownWrite(write.id)?.resolution, 'applied', 'a resolution was lost')
+    return undefined
   }
 
   /** The act is on record, and what was at work before it and still is was listed. */

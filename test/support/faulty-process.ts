@@ -45,7 +45,11 @@ export class FaultyProcess {
     const gate = new Gate({
       ...{ ...options, store, clock },
       graceMs: unclean && !intentsWereComplete ? graceMs : 0,
-      observer: { raised: () => oracle.saw('raise'), handedOver: () => oracle.saw('handover') },
+      observer: {
+        raised: () => oracle.saw('raise'),
+        handedOver: () => oracle.saw('handover'),
+        used: () => {},
+      },
     })
     this.gate = gate
     this.operator = new FaultyOperator({ gate, store, oracle, clock, storeTimeoutMs, fault })

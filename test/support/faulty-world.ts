@@ -112,7 +112,7 @@ export class FaultyWorld {
     assert.equal(this.#process.operator.waiting, 0, 'an act was never answered')
     assert.equal(this.#process.gate.inFlight.size, 0, 'open writes were counted that had ended')
     assert.equal(this.#process.gate.quiet, true, 'not quiet at the end')
-    assert.equal(this.#process.gate.handoversPending, 0, 'a handover was counted as pending at the end')
+    assert.equal(this.#process.gate.view.handoversPending, 0, 'a handover was counted as pending at the end')
     this.#oracle.allRecorded()
     await this.#operationsEnd()
     await this.#currentHoldersPass()

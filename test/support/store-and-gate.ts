@@ -6,8 +6,9 @@ import { Gate } from '../../src/gate/gate.ts'
 import { Operator } from '../../src/gate/operator.ts'
 import type { GateOptions } from '../../src/gate/options.ts'
 import type { Permit } from '../../src/gate/permit.ts'
+import { Usage } from '../../src/gate/usage.ts'
 import type { Change } from '../../src/store/mark-store.ts'
-import type { Token } from '../../src/token.ts'
+import { MAX_TOKEN, type Token } from '../../src/token.ts'
 import { type Fate, MemoryMarkStore } from './memory-mark-store.ts'
 import { MemoryDisk, type StoredMark } from './store-memory-disk.ts'
 import { settled, VirtualClock } from './virtual-clock.ts'
@@ -46,6 +47,7 @@ export class GateRig {
   readonly store: MemoryMarkStore
   readonly gate: Gate
   readonly operator: Operator
+  readonly usage: Usage
   /** Milliseconds of each raise and handover, as told to the observer. */
   readonly raisedMs: number[] = []
   readonly handedOverMs: number[] = []
@@ -68,9 +70,17 @@ export class GateRig {
       observer: {
         raised: (ms) => this.raisedMs.push(ms),
         handedOver: (ms) => this.handedOverMs.push(ms),
+        used: (task) => this.usage.used(task),
       },
     })
-    this.operator = new Operator(this.gate, this.store)
+    this.usage = new Usage(this.store, this.clock)
+    this.operator = new Operator({
+      gate: this.gate,
+      store: this.store,
+      usage: this.usage,
+      clock: this.clock,
+      maxToken: MAX_TOKEN,
+    })
   }
 
   /** A request enters the gate; nothing is served yet. */

@@ -25,6 +25,7 @@ const directory = new ConfigDirectory()
 for (const [name, fixture] of Object.entries(FILES)) directory.write(name, directory.read(fixture))
 directory.write('credential', 'Bearer x\n')
 directory.write('operations.key', `${'k'.repeat(43)}=\n`)
+directory.write('admin.tokens', `ana ${'t'.repeat(32)}\n`)
 
 interface Schema {
   readonly type?: string
@@ -96,6 +97,7 @@ test('the example loads as it is, and with every key set', () => {
     serverName: 'ledger.example',
   })
   expect(full.operations.key).toHaveLength(32)
+  expect(full.admin.tokens?.named.map(({ name }) => name)).toEqual(['ana'])
   expect(full.limits.bodySizeBytes).toBe(100 * 1024 ** 2)
 })
 

@@ -25,7 +25,7 @@ test('the mark’s own token waits for the end of grace when it is not', async (
   })
   const asked = rig.ask(8n)
   await rig.serveAll()
-  expect(rig.gate.handoversPending).toBe(1)
+  expect(rig.gate.view.handoversPending).toBe(1)
   await rig.clock.advance(GRACE_MS - 1)
   expect(asked.answer).toBeUndefined()
   expect(rig.pending).toEqual([])

@@ -28,7 +28,7 @@ test('a raise waits for begun lower writes; its completion is on record before i
   const raise = rig.ask(9n)
   await rig.serveAll()
   expect(rig.disk.mark('k')).toMatchObject({ token: 9n, complete: false })
-  expect(rig.gate.handoversPending).toBe(1)
+  expect(rig.gate.view.handoversPending).toBe(1)
   first.release(ANSWERED)
   await rig.serveAll()
   expect(raise.answer).toBeUndefined()
@@ -43,7 +43,7 @@ test('a raise waits for begun lower writes; its completion is on record before i
   expect(again.answer).toBeUndefined()
   await rig.serve()
   permitOf(again)
-  expect(rig.gate.handoversPending).toBe(0)
+  expect(rig.gate.view.handoversPending).toBe(0)
 })
 
 test('what has not begun is revoked by a durable raise, not by one that is under way', async () => {

@@ -1,7 +1,7 @@
 /** Operators' acts: durable with their record in one commit, and serialised with all else of the task. */
 import { expect, test } from 'vitest'
 import type { Refusal } from '../../src/errors.ts'
-import { ActError } from '../../src/gate/operator.ts'
+import { ActError } from '../../src/gate/act-error.ts'
 import { StoreError } from '../../src/store/mark-store.ts'
 import {
   ANSWERED,
