@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { formatAddress } from '../config/addresses.ts'
 import type { Config, Limits, Upstream } from '../config/config.ts'
 import {
+  describeAdmin,
   describeCertificate,
   describeClients,
   describeOperations,
@@ -39,6 +40,7 @@ function summary(config: Config): string[] {
   const jump = claim.maxTokenJump === undefined ? 'any jump' : `jumps of at most ${claim.maxTokenJump}`
   const rows = [
     ['listen', `${formatAddress(config.listen)} for data, ${formatAddress(config.admin.listen)} for admin`],
+    ['admin', describeAdmin(config)],
     ['tls', describeTls(config)],
     ...describeClients(config).map((line, index) => [index === 0 ? 'clients' : '', line]),
     ['upstream', upstreamLine(config.upstream)],

@@ -88,6 +88,11 @@ export function leadsTo(origin: string, listen: Address): boolean {
   )
 }
 
+/** Whether only this machine can reach what listens there. */
+export function isLoopbackHost(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host) || /^::ffff:127\./i.test(host)
+}
+
 function isHere(host: string): boolean {
   return WILDCARDS.includes(host) || host === 'localhost' || host === '::1' || /^127\./.test(host)
 }

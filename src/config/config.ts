@@ -7,7 +7,7 @@ import type { Token } from '../token.ts'
 export interface Config {
   /** The data port. */
   readonly listen: Address
-  readonly admin: { readonly listen: Address }
+  readonly admin: AdminConfig
   /** TLS of the data port; `undefined`: plain HTTP. */
   readonly tls: DataPortTls | undefined
   /** Which tasks a client's certificate may write. Empty: certificates bind nothing. */
@@ -46,6 +46,26 @@ export interface Address {
   readonly host: string
   /** 0 to 65535; 0 takes any free port. */
   readonly port: number
+}
+
+export interface AdminConfig {
+  readonly listen: Address
+  /** Who may act there; `undefined`: nobody. */
+  readonly tokens: AdminTokens | undefined
+}
+
+export interface AdminTokens {
+  /** At least one; names and tokens are unique. */
+  readonly named: readonly AdminToken[]
+  /** Whether the mode of their file lets every user of the machine read it. */
+  readonly othersMayRead: boolean
+}
+
+export interface AdminToken {
+  /** What its owner's acts are recorded under. */
+  readonly name: string
+  /** SHA-256 of the token, which itself is not kept. A secret: never shown. */
+  readonly digest: Buffer
 }
 
 /** Certificates and keys are PEM text, read and found to fit each other. */

@@ -1,4 +1,5 @@
 /** What is fenced and what is not, and who may write, in words: for the start-up line and for `check-config`. */
+import { isLoopbackHost } from './addresses.ts'
 import type { ClaimConfig, Config, OnceRule, Route } from './config.ts'
 import { covers } from './path-template.ts'
 import { certificatesOf, nameOf } from './pem.ts'
@@ -26,6 +27,19 @@ export function describeCertificate(pem: string): string {
   if (!leaf) return 'no certificate'
   const until = leaf.validToDate.toISOString().slice(0, 10)
   return `certificate ${nameOf(leaf)} until ${until}`
+}
+
+/** Of the admin port: who may do what there. Names, never tokens. */
+export function describeAdmin({ admin: { listen, tokens } }: Config): string {
+  if (tokens) {
+    const names = tokens.named.map(({ name }) => name).join(', ')
+    const reads = isLoopbackHost(listen.host)
+      ? 'reads without a token'
+      : 'reads without a token from this host alone'
+    return `${tokens.named.length} ${tokens.named.length === 1 ? 'token' : 'tokens'} (${names}); ${reads}`
+  }
+  if (isLoopbackHost(listen.host)) return 'no tokens: reads alone, acts over the socket'
+  return 'no tokens: health and metrics alone, the rest over the socket'
 }
 
 /** One line a client. */

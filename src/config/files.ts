@@ -38,6 +38,13 @@ export class ConfigFiles {
     return path.resolve(this.#directory, parseFilePath(file))
   }
 
+  /** Whether every user of this machine may read the file. */
+  othersMayRead(file: string): boolean {
+    return (
+      ((fs.statSync(this.pathOf(file), { throwIfNoEntry: false })?.mode ?? 0) & fs.constants.S_IROTH) !== 0
+    )
+  }
+
   /** The text of a file. `what` completes "name ... that this user may read". */
   read(file: string, what: string): string {
     if (file.includes('-----BEGIN')) {

@@ -6,9 +6,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Config } from './config.ts'
 
 /** `each-key`: a section, whose keys are named one by one. A key that is new must say what it is. */
-const CHANGE: Readonly<Record<keyof Config, 'reload' | 'restart' | 'restart-each-key' | 'tls'>> = {
+const CHANGE: Readonly<Record<keyof Config, 'reload' | 'restart' | 'restart-each-key' | 'tls' | 'admin'>> = {
   listen: 'restart',
-  admin: 'restart-each-key',
+  admin: 'admin',
   tls: 'tls',
   clients: 'reload',
   upstream: 'reload',
@@ -39,6 +39,9 @@ function restartNeeded(key: keyof Config, current: Config, next: Config): string
       return []
     case 'tls':
       return tlsChanges(current.tls, next.tls)
+    case 'admin':
+      // Tokens come and go; the port is bound.
+      return isDeepStrictEqual(current.admin.listen, next.admin.listen) ? [] : ['admin.listen']
     case 'restart':
       return isDeepStrictEqual(current[key], next[key]) ? [] : [inFile(key)]
     case 'restart-each-key':

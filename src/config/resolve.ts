@@ -1,6 +1,7 @@
 /** Reads a checked tree into the {@link Config} in force: units, paths, inheritance, and what must agree. */
 import path from 'node:path'
 import { collide, formatAddress, leadsTo, parseAddress } from './addresses.ts'
+import { resolveAdmin } from './admin.ts'
 import { claimHeadersOf, resolveClaim } from './claim.ts'
 import { resolveClients } from './clients.ts'
 import type { Config } from './config.ts'
@@ -50,7 +51,7 @@ export function resolve(tree: ConfigFile, origins: Origins, faults: Faults): Con
   }
   const config: Config = {
     listen: address('listen', tree.listen),
-    admin: { listen: address('admin.listen', tree.admin.listen) },
+    admin: resolveAdmin(tree.admin, address('admin.listen', tree.admin.listen), origins.files, faults),
     tls: resolveTls(tree.tls, origins.files, faults),
     clients: resolveClients(tree, faults),
     upstream,

@@ -175,7 +175,10 @@ const routeSchema = Type.Object(
 export const configSchema = Type.Object(
   {
     listen: address('127.0.0.1:8470'),
-    admin: section({ listen: address('127.0.0.1:8471') }),
+    admin: section({
+      listen: address('127.0.0.1:8471'),
+      tokenFile: Type.Optional(Type.String({ description: 'the path of a file' })),
+    }),
     tls: section({
       cert: pemFile,
       key: pemFile,

@@ -59,6 +59,10 @@ const SETTINGS: readonly Setting[] = [
 /** Names the configuration file, where `--config` doesn't. */
 export const CONFIG_VARIABLE = 'FENCEGATE_CONFIG'
 
+/** Where commands find a running sidecar's admin port, and the token for it. */
+export const SERVER_VARIABLE = 'FENCEGATE_SERVER'
+export const TOKEN_FILE_VARIABLE = 'FENCEGATE_TOKEN_FILE'
+
 /** Puts flags and environment over the tree. Returns, by key path, where each such value came from. */
 export function overlay(tree: ConfigFile, env: Environment, flags: Flags): Map<string, string> {
   const sources = new Map<string, string>()
@@ -80,7 +84,8 @@ const PREFIX = 'FENCEGATE_'
 
 /** A misspelt variable would be a setting that silently does not hold. */
 export function refuseUnknownVariables(env: Environment, faults: Faults): void {
-  const known = [CONFIG_VARIABLE, ...SETTINGS.map(({ variable }) => variable)]
+  const settings = SETTINGS.map(({ variable }) => variable)
+  const known = [CONFIG_VARIABLE, ...settings, SERVER_VARIABLE, TOKEN_FILE_VARIABLE]
   for (const [name, value = ''] of Object.entries(env)) {
     if (!name.startsWith(PREFIX) || known.includes(name) || SERVICE_LINK.test(name)) continue
     if (/_PORT$/.test(name) && SERVICE_URL.test(value)) continue

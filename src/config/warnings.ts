@@ -1,13 +1,19 @@
 /** What is valid but probably not meant. */
 
 import type { X509Certificate } from 'node:crypto'
+import { adminWarnings } from './admin-warnings.ts'
 import type { Config, Route } from './config.ts'
 import { certificatesOf, nameOf } from './pem.ts'
 import { formatDuration } from './values.ts'
 
 /** @param now wall-clock time, which certificates are judged by. */
 export function warningsOf(config: Config, now = Date.now()): string[] {
-  return [...shortGrace(config), ...sharedScopes(config), ...certificatesOutOfDate(config, new Date(now))]
+  return [
+    ...shortGrace(config),
+    ...adminWarnings(config),
+    ...sharedScopes(config),
+    ...certificatesOutOfDate(config, new Date(now)),
+  ]
 }
 
 function shortGrace({ routes, upstream, restartGraceMs }: Config): string[] {

@@ -61,6 +61,7 @@ test('every other key of the schema is one of those that reload, or of tls', () 
     .filter((keyPath) => !(keyPath in RESTART))
   expect(others.sort()).toEqual(
     [
+      'admin.tokenFile',
       ...['tls.cert', 'tls.key', 'tls.clientCa', 'tls.clientCertificate'],
       ...['clients', 'upstream', 'routes', 'revealHighest', 'records.hideQueryValues'],
     ].sort(),
