@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The tests that need rights on the machine, or packages of its own: they mount small file systems, step clocks, and
-# put other people's servers and clients through the sidecar.
-# Arguments go to vitest.
+# The tests that need rights on the machine, or packages of its own: they mount small file systems, step clocks, put
+# other people's servers and clients through the sidecar, look at its pages in a browser, and plant faults.
+#
+#   run.sh [SHARD] [arguments for vitest]    one shard, or all of them one after the other
 set -eu
 cd "$(dirname "$0")/../.."
 # The current Node comes with the packages, as it does under npm.
@@ -12,9 +13,19 @@ fail() {
   exit 1
 }
 
+shards=(servers browser tools faults-gate faults-wire faults-once)
+for shard in "${shards[@]}"; do
+  if [ "${1:-}" = "$shard" ]; then
+    shards=("$1")
+    shift
+    break
+  fi
+done
+
 # What the tests run or load, each with the Debian package that has it.
 needs=(
-  mount:mount unshare:util-linux faketime:faketime git:git rclone:rclone etcd:etcd-server
+  mount:mount unshare:util-linux script:bsdutils faketime:faketime git:git rclone:rclone etcd:etcd-server
+  chromium:chromium promtool:prometheus
   /usr/sbin/nginx:nginx-light
   /usr/lib/nginx/modules/ngx_http_dav_ext_module.so:libnginx-mod-http-dav-ext
 )
@@ -45,4 +56,10 @@ isolated=(unshare --mount)
 "${isolated[@]}" mount -t tmpfs -o size=64k tmpfs test/integration ||
   fail "mounting a tmpfs isn't permitted here. Run this as root, or where user namespaces are allowed."
 
-exec "${isolated[@]}" vitest run --config test/integration/vitest.config.ts "$@"
+status=0
+for shard in "${shards[@]}"; do
+  echo "test:integration: $shard"
+  timeout --kill-after 20 540 "${isolated[@]}" vitest run --config test/integration/vitest.config.ts --project "$shard" \
+    "${@//%SHARD%/$shard}" || status=$?
+done
+exit "$status"

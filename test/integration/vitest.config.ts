@@ -1,14 +1,27 @@
 import { defineConfig } from 'vitest/config'
 
-/** Run by `run.sh`, in a mount namespace of its own. */
-export default defineConfig({
+/** The shards of `run.sh`, each a run of its own in a mount namespace of its own. */
+const shard = (name: string, files: string) => ({
   test: {
-    name: 'integration',
+    name,
     root: `${import.meta.dirname}/../..`,
-    include: ['test/integration/**/*.test.ts'],
-    pool: 'forks',
-    maxWorkers: 1,
+    include: files.split(' ').map((file) => `test/integration/${file}.test.ts`),
+    pool: 'forks' as const,
     testTimeout: 120_000,
     hookTimeout: 120_000,
+  },
+})
+
+export default defineConfig({
+  test: {
+    maxWorkers: 1,
+    projects: [
+      shard('servers', '{etcd,full,git,torture,webdav}-*'),
+      shard('browser', 'browser-*'),
+      shard('tools', '{metrics,top}-*'),
+      shard('faults-gate', 'planted-gate'),
+      shard('faults-wire', 'planted-wire'),
+      shard('faults-once', 'planted-once'),
+    ],
   },
 })
