@@ -4,11 +4,9 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { EXIT, ExitError } from '../errors.ts'
-import type { Pruned, PruneLimits } from '../journal/queries.ts'
 import type { CommitRequest, FromWorker, Read, ReadRequest, ReadResult, ToWorker } from './messages.ts'
-import { RetentionClock } from './retention-clock.ts'
 import { openStore, type StoreFileOptions } from './store-file.ts'
-import { RolledBackError, StoreTables } from './store-tables.ts'
+import { isStep, RolledBackError, StoreTables } from './store-tables.ts'
 
 /** Changes between checkpoints: keeps the WAL at some tens of megabytes. */
 const CHANGES_PER_CHECKPOINT = 8192
@@ -19,7 +17,6 @@ if (!port) throw new Error('commit-worker.ts runs as a worker thread')
 const say = (message: FromWorker) => port.postMessage(message)
 
 function serve(tables: StoreTables): void {
-  const retentionClock = new RetentionClock(Date.now())
   let sinceCheckpoint = 0
 
   function work(commits: CommitRequest[], reads: ReadRequest[]): void {
@@ -50,14 +47,14 @@ function serve(tables: StoreTables): void {
       sinceCheckpoint = CHANGES_PER_CHECKPOINT // The room that the WAL has taken can be used again.
       const failed = new Set(commits)
       // The record of what happened must not keep the rest from theirs.
-      const rest = commits.filter(({ changes }) => changes.some(({ kind }) => kind !== 'journal'))
+      const rest = commits.filter(({ changes }) => changes.some(isStep))
       if (rest.length < commits.length) {
         const stillFailed = commitAll(rest).failed
         for (const commit of rest) if (!stillFailed.has(commit)) failed.delete(commit)
       }
       return { failed, failure: error.message }
     }
-    sinceCheckpoint += changes.length
+    for (const change of changes) sinceCheckpoint += 'tasks' in change ? change.tasks.length : 1
     // What was erased stands in the log until that is emptied.
     if (changes.some(({ kind }) => kind === 'erase-bodies')) tables.checkpoint('TRUNCATE')
     return { failed: new Set(), failure: undefined }
@@ -79,15 +76,18 @@ function serve(tables: StoreTables): void {
         return tables.attempts(read.query)
       case 'journal':
         return tables.journal(read.query)
-      case 'prune':
-        return prune(read.limits)
+      case 'tasks':
+        return tables.tasks(read.query)
+      case 'idle':
+        return tables.idle(read.query)
+      case 'state':
+        return tables.state()
+      case 'prune': {
+        const pruned = tables.prune(read.limits)
+        sinceCheckpoint += pruned.entries + pruned.operations + pruned.attempts
+        return pruned
+      }
     }
-  }
-
-  function prune(limits: PruneLimits): Pruned {
-    const pruned = tables.prune({ ...limits, nowMs: retentionClock.believe(limits.nowMs) })
-    sinceCheckpoint += pruned.entries + pruned.operations + pruned.attempts
-    return pruned
   }
 
   port?.on('message', (first: ToWorker) => {
@@ -101,7 +101,9 @@ function serve(tables: StoreTables): void {
         message = receiveMessageOnPort(port)?.message as ToWorker | undefined
       }
       if (commits.length > 0 || reads.length > 0) work(commits, reads)
-      if (message?.kind === 'close') {
+      if (message?.kind === 'backup') {
+        say({ kind: 'no-backup', id: message.id, failure: 'this store makes no backups yet' })
+      } else if (message?.kind === 'close') {
         tables.close(message.clean)
         say({ kind: 'closed' })
         port.close()

@@ -12,6 +12,7 @@ type Resolved = Extract<Change, { kind: 'resolved' }>
 export class JournalTable {
   readonly #insert: StatementSync
   readonly #insertResolved: StatementSync
+  readonly #last: StatementSync
   readonly #all: StatementSync
   readonly #ofTask: StatementSync
 
@@ -21,6 +22,7 @@ export class JournalTable {
       "INSERT INTO journal (at_ms, kind, task, token, data) SELECT ?2, 'resolved', task, token, ?3 " +
         'FROM writes WHERE id = ?1',
     )
+    this.#last = db.prepare('SELECT max(seq) AS seq FROM journal')
     this.#all = db.prepare('SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ?')
     this.#ofTask = db.prepare('SELECT * FROM journal WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?')
     for (const statement of [this.#all, this.#ofTask]) statement.setReadBigInts(true)
@@ -30,9 +32,15 @@ export class JournalTable {
     this.#insert.run(atMs, kind, task ?? null, token ?? null, toJson(data))
   }
 
-  act({ atMs, kind, task, token, by, reason }: Act): void {
+  act({ atMs, kind, task, token, by, reason, details }: Act): void {
     // What it resolved, and as what, stands in an entry of its own.
-    if (kind !== 'resolve') this.add({ atMs, kind: 'act', task, token, data: { act: kind, by, reason } })
+    if (kind === 'resolve') return
+    this.add({ atMs, kind: 'act', task, token, data: { act: kind, by, reason, ...details } })
+  }
+
+  /** `seq` of the newest entry; 0 before the first. */
+  get last(): number {
+    return (this.#last.get()?.seq as number | null) ?? 0
   }
 
   resolved({ id, resolution, by, note, atMs }: Resolved): void {

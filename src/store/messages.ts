@@ -3,14 +3,18 @@ import type { ListedEntry } from '../journal/entries.ts'
 import type { ListedAttempt, ListedOperation, OperationRecord } from '../journal/operations.ts'
 import type {
   AttemptsQuery,
+  IdleQuery,
+  IdleTask,
   JournalQuery,
+  ListedTask,
   OperationsQuery,
   Page,
   Pruned,
   PruneLimits,
+  TasksQuery,
 } from '../journal/queries.ts'
 import type { UnknownWrite } from '../journal/records.ts'
-import type { Change, StoreCounts, StoreOrigin, TaskRecord } from './mark-store.ts'
+import type { BackupReport, Change, StoreCounts, StoreOrigin, StoreState, TaskRecord } from './mark-store.ts'
 
 export interface CommitRequest {
   readonly id: number
@@ -25,6 +29,9 @@ export type Read =
   | { readonly kind: 'operations'; readonly query: OperationsQuery }
   | { readonly kind: 'attempts'; readonly query: AttemptsQuery }
   | { readonly kind: 'journal'; readonly query: JournalQuery }
+  | { readonly kind: 'tasks'; readonly query: TasksQuery }
+  | { readonly kind: 'idle'; readonly query: IdleQuery }
+  | { readonly kind: 'state' }
   /** Changes only what is past its time, so its place is among the reads, after the batch's commit. */
   | { readonly kind: 'prune'; readonly limits: PruneLimits }
 
@@ -41,11 +48,15 @@ export type ReadResult =
   | Page<ListedOperation>
   | Page<ListedAttempt>
   | Page<ListedEntry>
+  | Page<ListedTask, string>
+  | Page<IdleTask, string>
+  | StoreState
   | Pruned
   | undefined
 
 export type ToWorker =
   | { readonly kind: 'work'; readonly commits: CommitRequest[]; readonly reads: ReadRequest[] }
+  | { readonly kind: 'backup'; readonly id: number; readonly file: string }
   | { readonly kind: 'close'; readonly clean: boolean }
 
 export type FromWorker =
@@ -62,6 +73,8 @@ export type FromWorker =
       readonly answers: { readonly id: number; readonly result: ReadResult }[]
       readonly counts: StoreCounts
     }
+  | { readonly kind: 'backed-up'; readonly id: number; readonly report: BackupReport }
+  | { readonly kind: 'no-backup'; readonly id: number; readonly failure: string }
   /** A commit whose result nobody can know: the process has to end. */
   | { readonly kind: 'fatal'; readonly message: string }
   | { readonly kind: 'closed' }

@@ -2,6 +2,8 @@
 import type { Page } from '../journal/queries.ts'
 
 const MAX_PAGE = 1000
+/** Rows that a page looks at, at most, where SQLite picks those that are wanted: few pages are empty then. */
+export const LOOKED_AT = 10_000
 
 export function pageSize(limit: number): number {
   return Math.max(1, Math.min(Math.floor(limit), MAX_PAGE))

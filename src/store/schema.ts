@@ -3,14 +3,13 @@
 export const STORE_FILE = 'marks.db'
 /** 'fgat': SQLite's application_id of a fencegate store. */
 export const APPLICATION_ID = 0x66676174
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /**
  * `marks.complete` is 1 once no write with a lower token can be open.
  *
  * `writes` holds a row for each intent (no `ended_at_ms`) and each unknown outcome (no `resolution` until it
- * is resolved). `acts` are operators' acts. `meta` has one row: `clean_stop` is 1 only between a clean stop
- * and the next start; `intents_complete` says that every route of the process that has the store open
+ * is resolved). `meta` has one row: `clean_stop` is 1 only between a clean stop and the next start; `intents_complete` says that every route of the process that has the store open
  * records intents; `floor` is the mark of a task without a row.
  */
 const VERSION_1 = `
@@ -134,10 +133,35 @@ const VERSION_2 = `
   PRAGMA user_version = 2;
 `
 
+/**
+ * `marks.used_at_ms` is when the mark was last raised, settled, or noted as used; of a mark from before this version, when
+ * it was brought here. `floors` are at which tasks under a prefix start that have no mark. Acts are in the journal alone.
+ */
+const VERSION_3 = `
+  CREATE TABLE used_marks (
+    task       TEXT PRIMARY KEY,
+    token      INTEGER NOT NULL CHECK (token > 0),
+    complete   INTEGER NOT NULL CHECK (complete IN (0, 1)),
+    holder     TEXT,
+    used_at_ms INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO used_marks
+    SELECT task, token, complete, holder, CAST(unixepoch('subsec') * 1000 AS INTEGER) FROM marks;
+  DROP TABLE marks;
+  ALTER TABLE used_marks RENAME TO marks;
+  CREATE TABLE floors (
+    prefix TEXT PRIMARY KEY,
+    floor  INTEGER NOT NULL CHECK (floor > 0)
+  ) STRICT, WITHOUT ROWID;
+  DROP TABLE acts;
+  CREATE INDEX writes_resolved ON writes (resolved_at_ms) WHERE resolution IS NOT NULL;
+  PRAGMA user_version = 3;
+`
+
 /** Of a new store. */
-export const SCHEMA = `${VERSION_1} PRAGMA application_id = ${APPLICATION_ID}; ${VERSION_2}`
+export const SCHEMA = `${VERSION_1} PRAGMA application_id = ${APPLICATION_ID}; ${VERSION_2} ${VERSION_3}`
 
 /** What brings a store of an older version to this one, to be run in one transaction. */
 export function migrationFrom(version: number): string {
-  return [VERSION_2].slice(version - 1).join('')
+  return [VERSION_2, VERSION_3].slice(version - 1).join('')
 }

@@ -8,19 +8,25 @@ import type { ListedEntry } from '../journal/entries.ts'
 import type { ListedAttempt, ListedOperation, OperationRecord } from '../journal/operations.ts'
 import type {
   AttemptsQuery,
+  IdleQuery,
+  IdleTask,
   JournalQuery,
+  ListedTask,
   OperationsQuery,
   Page,
   Pruned,
   PruneLimits,
+  TasksQuery,
 } from '../journal/queries.ts'
 import type { UnknownWrite } from '../journal/records.ts'
 import {
+  type BackupReport,
   type Change,
   type MarkStore,
   type StoreCounts,
   StoreError,
   type StoreOrigin,
+  type StoreState,
   type TaskRecord,
 } from './mark-store.ts'
 import type { CommitRequest, FromWorker, Read, ReadRequest, ReadResult, ToWorker } from './messages.ts'
@@ -33,7 +39,7 @@ const WORKER = new URL(
 )
 
 interface Pending {
-  readonly resolve: (result: ReadResult) => void
+  readonly resolve: (result: ReadResult | BackupReport) => void
   readonly reject: (error: Error) => void
 }
 
@@ -130,6 +136,22 @@ class SqliteMarkStore implements MarkStore {
     return (await this.#read({ kind: 'journal', query })) as Page<ListedEntry>
   }
 
+  async tasks(query: TasksQuery): Promise<Page<ListedTask, string>> {
+    return (await this.#read({ kind: 'tasks', query })) as Page<ListedTask, string>
+  }
+
+  async idle(query: IdleQuery): Promise<Page<IdleTask, string>> {
+    return (await this.#read({ kind: 'idle', query })) as Page<IdleTask, string>
+  }
+
+  async state(): Promise<StoreState> {
+    return (await this.#read({ kind: 'state' })) as StoreState
+  }
+
+  async backup(file: string): Promise<BackupReport> {
+    return (await this.#await((id) => this.#post({ kind: 'backup', id, file }))) as BackupReport
+  }
+
   async prune(limits: PruneLimits): Promise<Pruned> {
     return (await this.#read({ kind: 'prune', limits })) as Pruned
   }
@@ -145,19 +167,25 @@ class SqliteMarkStore implements MarkStore {
   }
 
   #read(read: Read): Promise<ReadResult> {
-    return this.#ask((id) => this.#reads.push({ id, read }))
+    return this.#ask((id) => this.#reads.push({ id, read })) as Promise<ReadResult>
   }
 
-  #ask(enqueue: (id: number) => void): Promise<ReadResult> {
-    if (this.#state !== 'open') return Promise.reject(new StoreError('the store is closed'))
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++
-      this.#pending.set(id, { resolve, reject })
+  #ask(enqueue: (id: number) => void): Promise<ReadResult | BackupReport> {
+    return this.#await((id) => {
       enqueue(id)
       if (this.#flushScheduled) return
       this.#flushScheduled = true
       // What this turn of the event loop asks for travels in one message.
       setImmediate(() => this.#flush())
+    })
+  }
+
+  #await(send: (id: number) => void): Promise<ReadResult | BackupReport> {
+    if (this.#state !== 'open') return Promise.reject(new StoreError('the store is closed'))
+    return new Promise((resolve, reject) => {
+      const id = this.#nextId++
+      this.#pending.set(id, { resolve, reject })
+      send(id)
     })
   }
 
@@ -179,6 +207,10 @@ class SqliteMarkStore implements MarkStore {
       for (const id of message.committed) this.#take(id)?.resolve(undefined)
       for (const { id, result } of message.answers) this.#take(id)?.resolve(result)
       for (const id of message.failed) this.#take(id)?.reject(new StoreError(message.failure))
+    } else if (message.kind === 'backed-up') {
+      this.#take(message.id)?.resolve(message.report)
+    } else if (message.kind === 'no-backup') {
+      this.#take(message.id)?.reject(new StoreError(message.failure))
     } else if (message.kind === 'closed') {
       this.#state = 'closed'
     } else if (message.kind === 'fatal') {

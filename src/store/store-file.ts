@@ -8,7 +8,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { EXIT, ExitError } from '../errors.ts'
 import type { Token } from '../token.ts'
 import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } from './durable-files.ts'
-import type { StoreCounts, StoreOrigin } from './mark-store.ts'
+import type { StoreCounts, StoreOrigin, StoreState } from './mark-store.ts'
 import { APPLICATION_ID, migrationFrom, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
 import { LOCK_FILE, lockStore } from './store-lock.ts'
 import { hidesCommits } from './wal-damage.ts'
@@ -31,6 +31,7 @@ export interface OpenStore {
   readonly origin: StoreOrigin
   readonly floor: Token
   readonly counts: StoreCounts
+  sizes(): Pick<StoreState, 'bytes' | 'walBytes' | 'freeBytes'>
   /** Throws if the files are not the ones that were opened: what is written then is lost. */
   requireInPlace(): void
   close(): void
@@ -101,6 +102,7 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
     migrate(db)
+    const lastEntry = db.prepare('SELECT coalesce(max(seq), 0) AS seq FROM journal').get()?.seq as number
     const intentsWereComplete = meta.intents_complete === 1n
     // Writes of a process before the last one may still be at work, if the last one waited for them.
     const needsGrace = unclean && !intentsWereComplete
@@ -118,7 +120,9 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
         commitSequence: Number(meta.commit_sequence),
         unresolved: Number(meta.unresolved),
         frozen: Number(meta.frozen),
+        lastEntry,
       },
+      sizes: () => sizesOf(directory),
       requireInPlace: inPlace([file, path.join(directory, LOCK_FILE)]),
       close() {
         db.close()
@@ -140,6 +144,13 @@ function inPlace(files: readonly string[]): () => void {
       if (inode(file) !== opened[i]) throw new Error(`${file} was removed or replaced while it was open`)
     }
   }
+}
+
+function sizesOf(directory: string): Pick<StoreState, 'bytes' | 'walBytes' | 'freeBytes'> {
+  const file = path.join(directory, STORE_FILE)
+  const bytes = (name: string) => fs.statSync(name, { throwIfNoEntry: false })?.size ?? 0
+  const { bavail, bsize } = fs.statfsSync(directory)
+  return { bytes: bytes(file), walBytes: bytes(`${file}-wal`), freeBytes: bavail * bsize }
 }
 
 /** Written under another name, fsynced and renamed: a store exists whole or not at all. */

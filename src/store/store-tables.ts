@@ -9,20 +9,28 @@ import type { ListedEntry } from '../journal/entries.ts'
 import type { ListedAttempt, ListedOperation, OperationRecord } from '../journal/operations.ts'
 import type {
   AttemptsQuery,
+  IdleQuery,
+  IdleTask,
   JournalQuery,
+  ListedTask,
   OperationsQuery,
   Page,
   Pruned,
   PruneLimits,
+  TasksQuery,
 } from '../journal/queries.ts'
 import type { UnknownWrite } from '../journal/records.ts'
+import { FloorTable } from './floor-table.ts'
 import { JournalTable } from './journal-table.ts'
-import type { Change, StoreCounts, TaskRecord } from './mark-store.ts'
+import type { Change, StoreCounts, StoreState, TaskRecord } from './mark-store.ts'
 import { MarkTable } from './mark-table.ts'
 import { OperationLists } from './operation-lists.ts'
 import { OperationTable } from './operation-table.ts'
 import { Retention } from './retention.ts'
+import { RetentionClock } from './retention-clock.ts'
+import { SCHEMA_VERSION } from './schema.ts'
 import type { OpenStore } from './store-file.ts'
+import { TaskLists } from './task-lists.ts'
 import { WriteTable } from './write-table.ts'
 
 /** SQLite's primary result code for a full disk, quota or page limit. */
@@ -33,13 +41,25 @@ export class RolledBackError extends Error {
   override readonly name = 'RolledBackError'
 }
 
-type Counted = Exclude<keyof StoreCounts, 'commitSequence'>
+type Counted = Exclude<keyof StoreCounts, 'commitSequence' | 'lastEntry'>
+type CountedChange = Extract<Change, { kind: 'mark' | 'retired' | 'frozen' | 'unknown' | 'resolved' }>
 
 const UNCOUNTED: readonly [Counted, number] = ['unresolved', 0]
 const NOTHING_PRUNED: Pruned = { entries: 0, operations: 0, attempts: 0, more: false }
 
+/**
+ * Whether it is a step of the store. What only tells of the past is none: a store that was rolled back must not hide
+ * behind it, and a full disk may refuse it alone.
+ */
+export function isStep({ kind }: Change): boolean {
+  return kind !== 'journal' && kind !== 'used'
+}
+
 export class StoreTables {
   readonly #store: OpenStore
+  readonly #clock: RetentionClock
+  readonly #floors: FloorTable
+  readonly #tasks: TaskLists
   readonly #marks: MarkTable
   readonly #writes: WriteTable
   readonly #operations: OperationTable
@@ -49,10 +69,13 @@ export class StoreTables {
   readonly #advance: StatementSync
   #counts: StoreCounts
 
-  constructor(store: OpenStore) {
+  constructor(store: OpenStore, clock = new RetentionClock()) {
     const { db } = store
     this.#store = store
-    this.#marks = new MarkTable(db, store.floor)
+    this.#clock = clock
+    this.#floors = new FloorTable(db, store.floor)
+    this.#marks = new MarkTable(db, this.#floors, clock)
+    this.#tasks = new TaskLists(db, this.#floors, clock)
     this.#writes = new WriteTable(db)
     this.#operations = new OperationTable(db)
     this.#lists = new OperationLists(db)
@@ -103,6 +126,23 @@ export class StoreTables {
     return this.#journal.list(query)
   }
 
+  tasks(query: TasksQuery): Page<ListedTask, string> {
+    return this.#tasks.tasks(query)
+  }
+
+  idle(query: IdleQuery): Page<IdleTask, string> {
+    return this.#tasks.idle(query)
+  }
+
+  state(): StoreState {
+    return {
+      ...this.#store.sizes(),
+      schema: SCHEMA_VERSION,
+      floor: this.#floors.lowest,
+      floors: this.#floors.all,
+    }
+  }
+
   /**
    * Commits all of the batch or nothing of it. Throws {@link RolledBackError} if the disk is full; anything
    * else that it throws leaves unknown what is stored.
@@ -110,24 +150,25 @@ export class StoreTables {
   commit(batch: Iterable<Change>): void {
     this.#store.requireInPlace()
     const counts = { ...this.#counts }
-    // What only tells of the past is no step forward: a store that was rolled back must not hide behind it.
     let steps = 0
     this.#transaction(() => {
       for (const change of batch) {
-        if (change.kind !== 'journal') steps = 1
+        if (isStep(change)) steps = 1
         const [counted, by] = this.#apply(change)
         counts[counted] += by
       }
       if (steps > 0) this.#advance.run()
     })
-    this.#counts = { ...counts, commitSequence: counts.commitSequence + steps }
+    const lastEntry = this.#journal.last
+    this.#counts = { ...counts, commitSequence: counts.commitSequence + steps, lastEntry }
   }
 
   /** Forgets nothing if the disk is too full even for that. */
   prune(limits: PruneLimits): Pruned {
     this.#store.requireInPlace()
     try {
-      return this.#transaction(() => this.#retention.prune(limits))
+      const nowMs = this.#clock.believe(limits.nowMs)
+      return this.#transaction(() => this.#retention.prune({ ...limits, nowMs }))
     } catch (error) {
       if (!(error instanceof RolledBackError)) throw error
       return NOTHING_PRUNED
@@ -144,6 +185,7 @@ export class StoreTables {
     } catch (error) {
       if (!isFull(error)) throw error
       if (db.isTransaction) db.exec('ROLLBACK')
+      this.#floors.reload()
       throw new RolledBackError('the disk that holds the store is full', { cause: error })
     }
   }
@@ -153,6 +195,8 @@ export class StoreTables {
     switch (change.kind) {
       case 'mark':
         return ['tasks', this.#marks.raise(change.task, change.token, change.complete, change.holder)]
+      case 'retired':
+        return ['tasks', -this.#marks.retire(change)]
       case 'frozen':
         return ['frozen', this.#marks.setFrozen(change.task, change.frozen)]
       case 'unknown':
@@ -166,7 +210,7 @@ export class StoreTables {
   }
 
   /** Applies a change that no count tells of. */
-  #note(change: Exclude<Change, { kind: 'mark' | 'frozen' | 'unknown' | 'resolved' }>): void {
+  #note(change: Exclude<Change, CountedChange>): void {
     switch (change.kind) {
       case 'intent':
         return this.#writes.intend(change.write)
@@ -182,8 +226,13 @@ export class StoreTables {
         return change.entries.forEach((entry) => {
           this.#journal.add(entry)
         })
+      case 'used':
+        return this.#marks.use(change.tasks, change.atMs)
+      case 'reset':
+        return this.#marks.reset(change.task, change.to)
+      case 'floor':
+        return this.#floors.raise(change.prefix, change.floor)
       case 'act':
-        this.#writes.act(change.act)
         return this.#journal.act(change.act)
       case 'without-intents':
         return this.#store.db.exec('UPDATE meta SET intents_complete = 0')

@@ -3,7 +3,7 @@
  * after. Invariant: a row without a resolution is never deleted, except an intent whose write has ended.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Act, UnknownEnd, UnknownWrite, WriteRecord } from '../journal/records.ts'
+import type { UnknownEnd, UnknownWrite, WriteRecord } from '../journal/records.ts'
 import type { Token } from '../token.ts'
 import type { Change, HeldWrite } from './mark-store.ts'
 
@@ -17,7 +17,6 @@ export class WriteTable {
   readonly #held: StatementSync
   readonly #unresolved: StatementSync
   readonly #one: StatementSync
-  readonly #act: StatementSync
   readonly #restart: StatementSync
 
   constructor(db: DatabaseSync) {
@@ -40,9 +39,6 @@ export class WriteTable {
     )
     this.#unresolved = db.prepare(`SELECT * ${unresolved} ORDER BY rowid LIMIT ?`)
     this.#one = db.prepare('SELECT * FROM writes WHERE id = ? AND reason IS NOT NULL')
-    this.#act = db.prepare(
-      'INSERT INTO acts (at_ms, kind, task, token, author, reason) VALUES (?, ?, ?, ?, ?, ?)',
-    )
     this.#restart = db.prepare("UPDATE writes SET reason = 'restart', ended_at_ms = ? WHERE reason IS NULL")
     for (const statement of [this.#held, this.#unresolved, this.#one]) statement.setReadBigInts(true)
   }
@@ -80,10 +76,6 @@ export class WriteTable {
   /** Returns how many unresolved writes it removed: 0 or 1. */
   resolve({ id, resolution, by, note, atMs }: Resolved): number {
     return Number(this.#resolve.run(id, resolution, by, note, atMs).changes)
-  }
-
-  act({ atMs, kind, task, token, by, reason }: Act): void {
-    this.#act.run(atMs, kind, task, token ?? null, by, reason)
   }
 
   held(task: string): HeldWrite[] {

@@ -16,7 +16,7 @@ const FULL = writeRecord('full', {
   operation: 'op-1',
 })
 
-const NOTHING = { tasks: 0, unresolved: 0, frozen: 0 }
+const NOTHING = { tasks: 0, unresolved: 0, frozen: 0, lastEntry: 0 }
 
 const intent = (write = writeRecord('w')): Change => ({ kind: 'intent', write })
 const unknown = (write = writeRecord('w'), end = TIMED_OUT): Change => ({ kind: 'unknown', write, end })
@@ -180,7 +180,7 @@ export function recordsContract(name: string, place: (floor: bigint) => Place): 
         markChange('k', 9n, true, 'worker-1'),
         frozen('k', false),
       ])
-      const counts = { tasks: 1, commitSequence: 1, unresolved: 1, frozen: 0 }
+      const counts = { tasks: 1, commitSequence: 1, unresolved: 1, frozen: 0, lastEntry: 2 }
       expect(store.counts()).toEqual(counts)
       await kill()
       const reopened = await here.open()
@@ -275,7 +275,7 @@ export function recordsContract(name: string, place: (floor: bigint) => Place): 
       const store = await place(0n).open()
       await store.commit([{ kind: 'act', act: ACT }])
       await store.commit([{ kind: 'act', act: { ...ACT, kind: 'freeze', token: undefined } }])
-      expect(store.counts()).toEqual({ ...NOTHING, commitSequence: 2 })
+      expect(store.counts()).toEqual({ ...NOTHING, commitSequence: 2, lastEntry: 2 })
       await store.close(true)
       await expect(store.commit([{ kind: 'act', act: ACT }])).rejects.toThrow('closed')
       await expect(store.unresolved(1)).rejects.toThrow('closed')

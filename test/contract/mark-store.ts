@@ -26,7 +26,7 @@ export function markStoreContract(name: string, place: (floor: bigint) => Place)
     test('a task without a record has mark 0, incomplete, not recorded', async () => {
       const store = await place(0n).open()
       expect(await markOf(store, 'k')).toEqual({ token: 0n, complete: false, recorded: false })
-      expect(store.counts()).toEqual({ tasks: 0, commitSequence: 0, unresolved: 0, frozen: 0 })
+      expect(store.counts()).toEqual({ tasks: 0, commitSequence: 0, unresolved: 0, frozen: 0, lastEntry: 0 })
       await store.close(true)
     })
 

@@ -9,22 +9,29 @@ import type { ListedEntry } from '../../src/journal/entries.ts'
 import type { ListedAttempt, ListedOperation, OperationRecord } from '../../src/journal/operations.ts'
 import type {
   AttemptsQuery,
+  IdleQuery,
+  IdleTask,
   JournalQuery,
+  ListedTask,
   OperationsQuery,
   Page,
   Pruned,
   PruneLimits,
+  TasksQuery,
 } from '../../src/journal/queries.ts'
 import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
+  type BackupReport,
   type Change,
   type MarkStore,
   type StoreCounts,
   StoreError,
   type StoreOrigin,
+  type StoreState,
   type TaskRecord,
 } from '../../src/store/mark-store.ts'
 import type { MemoryDisk } from './store-memory-disk.ts'
+import { listIdle, listTasks } from './store-memory-tasks.ts'
 
 /** `lost`: rejected, nothing stored. `kept`: rejected although it was stored, which the contract allows. */
 export type Fate = 'done' | 'lost' | 'kept'
@@ -96,6 +103,24 @@ export class MemoryMarkStore implements MarkStore {
 
   journal(query: JournalQuery): Promise<Page<ListedEntry>> {
     return this.#ask(undefined, undefined, () => this.disk.journal.list(query))
+  }
+
+  tasks(query: TasksQuery): Promise<Page<ListedTask, string>> {
+    return this.#ask(undefined, undefined, () => listTasks(this.disk, query))
+  }
+
+  idle(query: IdleQuery): Promise<Page<IdleTask, string>> {
+    return this.#ask(undefined, undefined, () => listIdle(this.disk, query))
+  }
+
+  state(): Promise<StoreState> {
+    return this.#ask(undefined, undefined, () => this.disk.state)
+  }
+
+  async backup(file: string): Promise<BackupReport> {
+    const report = await this.#ask(undefined, undefined, () => this.disk.backup(file))
+    if (!report) throw new StoreError(`${file} exists already`)
+    return report
   }
 
   prune(limits: PruneLimits): Promise<Pruned> {

@@ -2,7 +2,15 @@
 
 import type { Pruned, PruneLimits } from '../../src/journal/queries.ts'
 import type { Act, UnknownEnd, UnknownWrite, WriteRecord } from '../../src/journal/records.ts'
-import type { Change, Mark, StoreCounts, StoreOrigin, TaskRecord } from '../../src/store/mark-store.ts'
+import type {
+  BackupReport,
+  Change,
+  Mark,
+  StoreCounts,
+  StoreOrigin,
+  StoreState,
+  TaskRecord,
+} from '../../src/store/mark-store.ts'
 import type { Token } from '../../src/token.ts'
 import { UNRESOLVED } from './store-changes.ts'
 import { MemoryJournal } from './store-memory-journal.ts'
@@ -16,9 +24,15 @@ export interface StoredMark {
 
 export class MemoryDisk {
   readonly marks = new Map<string, StoredMark>()
+  /** When each mark was last used. */
+  readonly usedAtMs = new Map<string, number>()
+  /** By prefix. */
+  readonly floors = new Map<string, Token>()
+  readonly backups = new Set<string>()
   readonly frozen = new Set<string>()
   /** Writes on record, oldest first: an intent as long as it has no `reason`. */
   readonly writes = new Map<string, WriteRecord | UnknownWrite>()
+  /** In order, those that resolve among them. */
   readonly acts: Act[] = []
   readonly operations = new MemoryOperations()
   readonly journal = new MemoryJournal()
@@ -58,8 +72,34 @@ export class MemoryDisk {
 
   mark(task: string): Mark {
     const stored = this.marks.get(task)
-    if (!stored) return { token: this.floor, complete: false, recorded: false, holder: undefined }
+    if (!stored) return { token: this.floorOf(task), complete: false, recorded: false, holder: undefined }
     return { ...stored, recorded: true, holder: stored.holder }
+  }
+
+  floorOf(task: string): Token {
+    let highest = this.floor
+    for (const [prefix, floor] of this.floors) {
+      if (task.startsWith(prefix) && floor > highest) highest = floor
+    }
+    return highest
+  }
+
+  /** Not frozen, and nothing open or unresolved. */
+  isIdle(task: string): boolean {
+    return !this.frozen.has(task) && !this.#hasUnresolved(task)
+  }
+
+  get state(): StoreState {
+    const floors = [...this.floors].map(([prefix, floor]) => ({ prefix, floor }))
+    floors.sort((a, b) => (a.prefix < b.prefix ? -1 : 1))
+    return { schema: 0, bytes: 0, walBytes: 0, freeBytes: 0, floor: this.floor, floors }
+  }
+
+  /** `undefined` if there is such a file. */
+  backup(file: string): BackupReport | undefined {
+    if (this.backups.has(file)) return undefined
+    this.backups.add(file)
+    return { bytes: 0, commitSequence: this.commitSequence }
   }
 
   task(task: string): TaskRecord {
@@ -91,6 +131,7 @@ export class MemoryDisk {
       commitSequence: this.commitSequence,
       unresolved: this.unresolved.length,
       frozen: this.frozen.size,
+      lastEntry: this.journal.last,
     }
   }
 
@@ -101,7 +142,7 @@ export class MemoryDisk {
 
   commit(changes: readonly Change[]): void {
     for (const change of changes) this.#apply(change)
-    if (changes.some(({ kind }) => kind !== 'journal')) this.commitSequence++
+    if (changes.some(({ kind }) => kind !== 'journal' && kind !== 'used')) this.commitSequence++
   }
 
   #apply(change: Change): void {
@@ -110,9 +151,30 @@ export class MemoryDisk {
         const { task, token, complete, holder } = change
         const old = this.marks.get(task)
         const lower = old && (token < old.token || (token === old.token && old.complete && !complete))
-        if (!lower) this.marks.set(task, { token, complete, holder })
+        if (lower) break
+        this.marks.set(task, { token, complete, holder })
+        this.#use(task, Date.now())
         break
       }
+      case 'used':
+        for (const task of change.tasks) this.#use(task, change.atMs)
+        break
+      case 'reset': {
+        const { task, to } = change
+        const mark = this.marks.get(task)
+        if (!mark || mark.token < to || !this.frozen.has(task) || this.#hasUnresolved(task)) break
+        this.marks.set(task, { token: to, complete: true, holder: undefined })
+        this.#use(task, Date.now())
+        break
+      }
+      case 'floor': {
+        const { prefix, floor } = change
+        if (floor > (this.floors.get(prefix) ?? 0n)) this.floors.set(prefix, floor)
+        break
+      }
+      case 'retired':
+        for (const task of change.tasks) this.#retire(task, change.beforeMs, change.floor)
+        break
       case 'intent':
         this.#intend(change.write)
         break
@@ -156,6 +218,25 @@ export class MemoryDisk {
       case 'journal':
         for (const entry of change.entries) this.journal.add(entry)
     }
+  }
+
+  #use(task: string, atMs: number): void {
+    const before = this.usedAtMs.get(task) ?? 0
+    if (this.marks.has(task)) this.usedAtMs.set(task, Math.max(before, atMs))
+  }
+
+  #retire(task: string, beforeMs: number, floor: Token): void {
+    const mark = this.marks.get(task)
+    if (!mark || mark.token > floor || mark.token > this.floorOf(task)) return
+    if (!this.isIdle(task) || (this.usedAtMs.get(task) ?? 0) >= beforeMs) return
+    this.marks.delete(task)
+    this.usedAtMs.delete(task)
+  }
+
+  #hasUnresolved(task: string): boolean {
+    return [...this.writes.values()].some((write) => {
+      return write.task === task && (!isUnknown(write) || !write.resolution)
+    })
   }
 
   #intend(write: WriteRecord): void {

@@ -9,12 +9,15 @@ export class MemoryJournal {
   #entries: ListedEntry[] = []
 
   add(entry: JournalEntry): void {
-    const data = JSON.parse(JSON.stringify(entry.data))
-    this.#entries.push({ ...entry, data, seq: (this.#entries.at(-1)?.seq ?? 0) + 1 })
+    const data = JSON.parse(
+      JSON.stringify(entry.data, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+    )
+    this.#entries.push({ ...entry, data, seq: this.last + 1 })
   }
 
-  act({ atMs, kind, task, token, by, reason }: Act): void {
-    if (kind !== 'resolve') this.add({ atMs, kind: 'act', task, token, data: { act: kind, by, reason } })
+  act({ atMs, kind, task, token, by, reason, details }: Act): void {
+    if (kind === 'resolve') return
+    this.add({ atMs, kind: 'act', task, token, data: { act: kind, by, reason, ...details } })
   }
 
   resolved(change: Extract<Change, { kind: 'resolved' }>, { task, token }: UnknownWrite): void {
@@ -22,9 +25,20 @@ export class MemoryJournal {
     this.add({ atMs, kind: 'resolved', task, token, data: { id, resolution, by, reason: note } })
   }
 
-  list({ task, limit, after }: JournalQuery): Page<ListedEntry> {
-    const ofTask = this.#entries.filter((entry) => task === undefined || entry.task === task)
-    return page(ofTask, limit, after, () => true)
+  get last(): number {
+    return this.#entries.at(-1)?.seq ?? 0
+  }
+
+  list({ task, kind, order, limit, after }: JournalQuery): Page<ListedEntry> {
+    const wanted = this.#entries.filter(
+      (entry) => (task === undefined || entry.task === task) && (kind === undefined || entry.kind === kind),
+    )
+    if (order !== 'newest') return page(wanted, limit, after, () => true)
+    const rows = wanted
+      .filter(({ seq }) => after === 0 || seq < after)
+      .slice(-limit)
+      .reverse()
+    return { rows, next: rows.length < limit ? undefined : rows.at(-1)?.seq }
   }
 
   /** Returns how many entries it forgot. */

@@ -8,19 +8,25 @@ import type { ListedEntry } from '../../src/journal/entries.ts'
 import type { ListedAttempt, ListedOperation, OperationRecord } from '../../src/journal/operations.ts'
 import type {
   AttemptsQuery,
+  IdleQuery,
+  IdleTask,
   JournalQuery,
+  ListedTask,
   OperationsQuery,
   Page,
   Pruned,
   PruneLimits,
+  TasksQuery,
 } from '../../src/journal/queries.ts'
 import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
+  type BackupReport,
   type Change,
   type MarkStore,
   type StoreCounts,
   StoreError,
   type StoreOrigin,
+  type StoreState,
   type TaskRecord,
 } from '../../src/store/mark-store.ts'
 import type { StoreFileOptions } from '../../src/store/store-file.ts'
@@ -122,6 +128,22 @@ export class StoreProcess implements MarkStore {
 
   journal(query: JournalQuery): Promise<Page<ListedEntry>> {
     return this.#call('journal', query) as Promise<Page<ListedEntry>>
+  }
+
+  tasks(query: TasksQuery): Promise<Page<ListedTask, string>> {
+    return this.#call('tasks', query) as Promise<Page<ListedTask, string>>
+  }
+
+  idle(query: IdleQuery): Promise<Page<IdleTask, string>> {
+    return this.#call('idle', query) as Promise<Page<IdleTask, string>>
+  }
+
+  state(): Promise<StoreState> {
+    return this.#call('state') as Promise<StoreState>
+  }
+
+  backup(file: string): Promise<BackupReport> {
+    return this.#call('backup', file) as Promise<BackupReport>
   }
 
   prune(limits: PruneLimits): Promise<Pruned> {

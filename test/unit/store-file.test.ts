@@ -135,9 +135,9 @@ test('another program’s SQLite file is refused and left as it is', () => {
 })
 
 test('a store of a newer fencegate is refused and left as it is', () => {
-  const directory = changedStore((db) => db.exec('PRAGMA user_version = 3'))
+  const directory = changedStore((db) => db.exec('PRAGMA user_version = 4'))
   const before = fs.readFileSync(path.join(directory, 'marks.db'))
-  expect(refusal(() => openStore(never(directory)))).toMatch(/newer fencegate \(schema 3, .* knows 2\)/)
+  expect(refusal(() => openStore(never(directory)))).toMatch(/newer fencegate \(schema 4, .* knows 3\)/)
   expect(fs.readFileSync(path.join(directory, 'marks.db')).equals(before), 'it was changed').toBe(true)
 })
 

@@ -45,7 +45,7 @@ test.each([true, false])('a store of version 1 keeps all of it (clean stop: %s)'
   expect(store.origin).toEqual({
     ...{ unclean: !cleanStop, intentsWereComplete: true, created: false, createdAtMs: 1_700_000_000_000 },
   })
-  expect(store.counts).toEqual({ tasks: 2, commitSequence: 41, unresolved: 2, frozen: 1 })
+  expect(store.counts).toEqual({ tasks: 2, commitSequence: 41, unresolved: 2, frozen: 1, lastEntry: 2 })
   const tables = new StoreTables(store)
   expect(tables.load('k')).toEqual({
     mark: { token: 9007199254740993n, complete: true, recorded: true, holder: 'worker-1' },

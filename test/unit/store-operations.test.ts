@@ -157,7 +157,10 @@ test('no statement sorts, or looks through a table but from its end or with an i
 
 test('retention believes the earlier of the wall clock and the time that has passed', () => {
   let elapsed = 1_000
-  const clock = new RetentionClock(500_000, () => elapsed)
+  const clock = new RetentionClock(
+    () => 500_000,
+    () => elapsed,
+  )
   expect(clock.believe(500_000)).toBe(500_000)
   elapsed += 2_000
   expect(clock.believe(502_000)).toBe(502_000)

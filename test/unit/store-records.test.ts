@@ -118,7 +118,7 @@ test('a full disk rolls changes of every kind back, and their counts', () => {
   ]
   expect(() => tables.commit(batch)).toThrow(RolledBackError)
   expect(told(tables)).toEqual(before)
-  expect(db.prepare('SELECT count(*) AS n FROM acts').get()).toEqual({ n: 0 })
+  expect(db.prepare('SELECT count(*) AS n FROM journal').get()).toEqual({ n: 0 })
   expect(db.prepare("SELECT count(*) AS n FROM writes WHERE id = 'open'").get()).toEqual({ n: 1 })
   db.exec('PRAGMA max_page_count = 100000')
   tables.commit(batch)
@@ -147,22 +147,19 @@ test('a disk that is found full only by the COMMIT leaves nothing of the batch',
 test('acts are kept in order, with who, when and why', () => {
   const { directory, tables } = open()
   const raise: Act = { ...act, kind: 'raise', token: MAX_TOKEN, by: 'other', atMs: 5_000 }
-  tables.commit([
-    { kind: 'act', act },
-    { kind: 'act', act: raise },
-  ])
+  const reset: Act = { ...act, kind: 'reset', task: undefined, details: { from: 9n } }
+  tables.commit([act, raise, reset].map((act) => ({ kind: 'act', act })))
   tables.close(false)
-  const { db, tables: reopened } = open(directory)
-  const rows = db.prepare('SELECT * FROM acts ORDER BY id')
-  rows.setReadBigInts(true)
-  const kept = ({ atMs, kind, task, token, by, reason }: Act) => ({
-    at_ms: BigInt(atMs),
-    kind,
-    task,
-    token: token ?? null,
-    author: by,
-    reason,
+  const { tables: reopened } = open(directory)
+  const kept = ({ atMs, kind, task, token, by, reason, details }: Act) => ({
+    ...{ atMs, kind: 'act', task, token },
+    data: { act: kind, by, reason, ...details },
   })
-  expect(rows.all()).toMatchObject([kept(act), kept(raise)])
+  const expected = [
+    kept(act),
+    kept(raise),
+    { ...kept(reset), data: { act: 'reset', by: 'ops', reason: 'why', from: '9' } },
+  ]
+  expect(reopened.journal({ limit: 9, after: 0 }).rows).toMatchObject(expected)
   reopened.close(true)
 })
