@@ -1,13 +1,10 @@
 /** `fencegate freeze | thaw | raise`: an operator's acts on one task. */
 import type { Command } from 'commander'
 import { EXIT } from '../errors.ts'
-import { type ActOptions, addActOptions, ask, plain } from './control.ts'
+import type { ActAnswer, OpenWrite } from './api.ts'
+import { tell } from './ask.ts'
+import { type ActOptions, addActOptions, plain, show, taskPath } from './control.ts'
 import type { Ends } from './program.ts'
-
-/** What an act answers: the task's writes that are still open. */
-export interface Answer {
-  readonly open: { route: string; method: string; target: string; token: string; ageMs: number }[]
-}
 
 type TokenOptions = ActOptions & { readonly token?: string }
 
@@ -46,19 +43,19 @@ export function addActs(program: Command, ends: Ends): void {
     })
 }
 
-export function act(task: string, name: string, options: TokenOptions): Promise<Answer> {
-  const { by, reason, token } = options
-  return ask(options, 'POST', `/v1/tasks/${encodeURIComponent(task)}/${name}`, { by, reason, token })
+export function act(task: string, name: string, options: TokenOptions): Promise<ActAnswer> {
+  return tell(options, taskPath(task, name), { token: options.token })
 }
 
-function print({ json }: ActOptions, done: string, answer: Answer): void {
-  if (json) return void process.stdout.write(`${JSON.stringify(answer)}\n`)
-  const open = answer.open.map(openWrite)
-  const rest =
-    open.length === 0 ? 'No write is open.' : `Still open, and not stopped by this:\n${open.join('\n')}`
-  process.stdout.write(`${done}\n${rest}\n`)
+function print({ json }: ActOptions, done: string, answer: ActAnswer): void {
+  show(json, answer, () => [done, ...stillOpen(answer)])
 }
 
-export function openWrite({ route, method, target, token, ageMs }: Answer['open'][number]): string {
+export function stillOpen({ open }: Pick<ActAnswer, 'open'>): string[] {
+  if (open.length === 0) return ['No write is open.']
+  return ['Still open, and not stopped by this:', ...open.map(openWrite)]
+}
+
+export function openWrite({ route, method, target, token, ageMs }: OpenWrite): string {
   return `  token ${token}  ${method} ${plain(target)}  route ${route}  open for ${(ageMs / 1000).toFixed(1)} s`
 }

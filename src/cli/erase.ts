@@ -1,8 +1,9 @@
 /** `fencegate erase`: takes the recorded answers' bodies of a task off the disk; what was attempted stays on record. */
 import type { Command } from 'commander'
 import { EXIT } from '../errors.ts'
-import { type Answer, act, openWrite } from './acts.ts'
-import { type ActOptions, addActOptions } from './control.ts'
+import { act, openWrite } from './acts.ts'
+import type { ActAnswer } from './api.ts'
+import { type ActOptions, addActOptions, show } from './control.ts'
 import type { Ends } from './program.ts'
 
 const EXAMPLES = `
@@ -19,17 +20,17 @@ export function addErase(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: ActOptions) => {
       const answer = await act(task, 'erase', options)
-      process.stdout.write(`${options.json ? JSON.stringify(answer) : described(task, answer)}\n`)
+      show(options.json, answer, () => described(task, answer))
       ends(EXIT.ok)
     })
 }
 
-function described(task: string, { open }: Answer): string {
+function described(task: string, { open }: ActAnswer): string[] {
   const done = `The recorded answers' bodies of ${task} are erased.`
-  if (open.length === 0) return done
+  if (open.length === 0) return [done]
   return [
     done,
     'Still open, and their answers are kept when they come: erase again then.',
     ...open.map(openWrite),
-  ].join('\n')
+  ]
 }

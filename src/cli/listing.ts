@@ -2,7 +2,7 @@
  * Prints lists of any length as a table, CSV or JSON Lines: a part at a time, no faster than the reader takes it.
  * Invariant: what could not be written is a failure, except where the reader wants no more, as `head` does.
  */
-import { Option } from 'commander'
+import { type Command, Option } from 'commander'
 import { EXIT, ExitError } from '../errors.ts'
 import { type Cell, csvLine } from './csv.ts'
 import { Table } from './table.ts'
@@ -11,10 +11,21 @@ const BATCH = 1000
 
 export type Format = 'table' | 'jsonl' | 'csv'
 
-export function formatOption(): Option {
-  return new Option('--format <format>', 'how to print it')
-    .choices(['table', 'jsonl', 'csv'])
-    .default('table')
+export interface FormatOptions {
+  readonly format: Format
+  readonly json?: true
+}
+
+export function addFormatOptions(command: Command): Command {
+  return command
+    .addOption(
+      new Option('--format <format>', 'how to print it').choices(['table', 'jsonl', 'csv']).default('table'),
+    )
+    .addOption(new Option('--json', 'as JSON Lines, as --format jsonl does').conflicts('format'))
+}
+
+export function formatOf({ format, json }: FormatOptions): Format {
+  return json ? 'jsonl' : format
 }
 
 export type Columns<T> = Readonly<Record<string, (row: T) => Cell>>

@@ -2,16 +2,14 @@
 import { type Command, Option } from 'commander'
 import { EXIT } from '../errors.ts'
 import type { ListedOperation } from '../journal/operations.ts'
-import { CONFIG_OPTION, type ConfigOptions, DATA_OPTION } from './config-options.ts'
-import { socketOf } from './control.ts'
-import { type Format, formatOption, printList, time, type View } from './listing.ts'
+import { addSidecarOptions, endpointOf, type SidecarOptions } from './endpoint.ts'
+import { addFormatOptions, type FormatOptions, formatOf, printList, time, type View } from './listing.ts'
 import type { Ends } from './program.ts'
 import { recordPages } from './record-pages.ts'
 
-interface Options extends ConfigOptions {
+interface Options extends SidecarOptions, FormatOptions {
   readonly task?: string
   readonly state?: string
-  readonly format: Format
 }
 
 const STATES = ['open', 'failed', 'unknown', 'done']
@@ -54,18 +52,14 @@ const VIEW: View<ListedOperation> = {
 }
 
 export function addOperations(program: Command, ends: Ends): void {
-  program
-    .command('operations')
+  addSidecarOptions(addFormatOptions(program.command('operations')))
     .description('List operations, and what is known of each.')
     .option('--task <task>', 'of this task only')
     .addOption(new Option('--state <state>', 'in this state only').choices(STATES))
-    .addOption(formatOption())
-    .option(...CONFIG_OPTION)
-    .option(...DATA_OPTION)
     .addHelpText('after', EXAMPLES)
-    .action(async ({ task, state, format, ...options }: Options) => {
-      const pages = recordPages<ListedOperation>(socketOf(options), 'operations', { task, state })
-      const isEmpty = await printList(VIEW, format, pages)
+    .action(async ({ task, state, ...options }: Options) => {
+      const pages = recordPages<ListedOperation>(endpointOf(options), 'operations', { task, state })
+      const isEmpty = await printList(VIEW, formatOf(options), pages)
       if (isEmpty) process.stderr.write('No such operation is on record.\n')
       ends(EXIT.ok)
     })

@@ -5,21 +5,22 @@
 import type { ListedAttempt, ListedOperation } from '../journal/operations.ts'
 import { type Attempt, Reconciliation } from '../journal/reconcile.ts'
 import type { Token } from '../token.ts'
+import type { Endpoint } from './endpoint.ts'
 import { recordPages } from './record-pages.ts'
 
 /** As it comes from the sidecar, with the token as a string. */
 type Row = Omit<ListedAttempt, 'token'> & { readonly token?: string }
 
-export async function readReconciliation(socket: string, task: string): Promise<Reconciliation> {
+export async function readReconciliation(endpoint: Endpoint, task: string): Promise<Reconciliation> {
   const reconciliation = new Reconciliation()
-  for await (const page of recordPages<ListedOperation>(socket, 'operations', { task })) {
+  for await (const page of recordPages<ListedOperation>(endpoint, 'operations', { task })) {
     for (const { scope, key, providerKey, state } of page) {
       // Where they are equal, one string is kept.
       const told = providerKey === key ? key : providerKey
       reconciliation.addOperation({ scope: shared(scope), key, providerKey: told, state })
     }
   }
-  for await (const page of recordPages<Row>(socket, 'attempts', { task })) {
+  for await (const page of recordPages<Row>(endpoint, 'attempts', { task })) {
     for (const row of page) {
       reconciliation.addAttempt(row.operation.scope, row.operation.key, attemptOf(row))
     }

@@ -6,9 +6,16 @@ import type { Command } from 'commander'
 import { EXIT, ExitError } from '../errors.ts'
 import { type ReconciledOperation, VERDICTS } from '../journal/reconcile.ts'
 import { MAX_TOKEN, parseToken, type Token } from '../token.ts'
-import { CONFIG_OPTION, type ConfigOptions, DATA_OPTION } from './config-options.ts'
-import { socketOf } from './control.ts'
-import { counted, type Format, formatOption, inBatches, printList } from './listing.ts'
+import { addSidecarOptions, endpointOf, type SidecarOptions } from './endpoint.ts'
+import {
+  addFormatOptions,
+  counted,
+  type Format,
+  type FormatOptions,
+  formatOf,
+  inBatches,
+  printList,
+} from './listing.ts'
 import type { Ends } from './program.ts'
 import { addCheckOptions, type CheckOptions, checkOf, compare } from './reconcile-check.ts'
 import { readReconciliation } from './reconcile-record.ts'
@@ -17,11 +24,10 @@ import { ATTEMPT_COLUMNS, ATTEMPTS, type AttemptRow, attemptsView, CANONICAL } f
 /** The exit status where the provider has something else than the canonical list. */
 const DIFFERENT = 1
 
-interface Options extends ConfigOptions, CheckOptions {
+interface Options extends SidecarOptions, CheckOptions, FormatOptions {
   readonly task: string
   readonly token?: string
   readonly scope?: string
-  readonly format: Format
   readonly canonical?: true
 }
 
@@ -49,26 +55,23 @@ Examples:
     --check-column status_code=status`
 
 export function addReconcile(program: Command, ends: Ends): void {
-  const command = program
-    .command('reconcile')
+  const command = addFormatOptions(program.command('reconcile'))
     .description('Show what of a task is applied, unknown or conflicting; compare it with a provider.')
     .requiredOption('--task <task>', 'the task')
     .option('--token <token>', 'only operations that were attempted with this token')
     .option('--scope <scope>', 'only operations of this scope')
-    .addOption(formatOption())
     .option('--canonical', 'list the one applied attempt of each operation')
-  addCheckOptions(command)
-    .option(...CONFIG_OPTION)
-    .option(...DATA_OPTION)
+  addSidecarOptions(addCheckOptions(command))
     .addHelpText('after', EXAMPLES)
     .action(async (options: Options) => ends(await reconcile(options)))
 }
 
 async function reconcile(options: Options): Promise<number> {
-  const { task, scope, format } = options
+  const { task, scope } = options
+  const format = formatOf(options)
   const token = tokenOf(options.token)
   const check = checkOf(options)
-  const record = await readReconciliation(socketOf(options), task)
+  const record = await readReconciliation(endpointOf(options), task)
   const all = [...record.operations()]
   const isSelected = (operation: ReconciledOperation) =>
     (scope === undefined || operation.scope === scope) &&

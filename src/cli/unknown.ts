@@ -1,13 +1,14 @@
 /** `fencegate unknown | resolve`: writes whose outcome nobody knows, and what somebody found out. */
 import { type Command, Option } from 'commander'
 import { EXIT } from '../errors.ts'
+import { ask, tell } from './ask.ts'
 import {
   type ActOptions,
   addActOptions,
   addControlOptions,
-  ask,
   type ControlOptions,
   plain,
+  show,
 } from './control.ts'
 import type { Ends } from './program.ts'
 
@@ -39,9 +40,10 @@ export function addUnknown(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: ControlOptions & { limit: string }) => {
       const limit = encodeURIComponent(options.limit)
-      const { unknown } = await ask<{ unknown: Unknown[] }>(options, 'GET', `/v1/unknown?limit=${limit}`)
-      const text = options.json ? JSON.stringify(unknown) : unknown.map(described).join('\n')
-      process.stdout.write(`${text || 'No outcome is unknown.'}\n`)
+      const { unknown } = await ask<{ unknown: Unknown[] }>(options, `/v1/unknown?limit=${limit}`)
+      show(options.json, unknown, () =>
+        unknown.length > 0 ? unknown.map(described) : ['No outcome is unknown.'],
+      )
       ends(EXIT.ok)
     })
   addActOptions(program.command('resolve <id>'))
@@ -51,11 +53,12 @@ export function addUnknown(program: Command, ends: Ends): void {
     )
     .addHelpText('after', EXAMPLES)
     .action(async (id: string, options: ActOptions & { as: string }) => {
-      const { by, reason, as: resolution } = options
+      const { as: resolution } = options
       const target = `/v1/unknown/${encodeURIComponent(id)}/resolve`
-      const answer = await ask<Unknown>(options, 'POST', target, { by, reason, resolution })
-      const text = `Record ${id} of task ${answer.task} is resolved as ${resolution}.`
-      process.stdout.write(`${options.json ? JSON.stringify(answer) : text}\n`)
+      const answer = await tell<Unknown>(options, target, { resolution })
+      show(options.json, answer, () => [
+        `Record ${plain(id)} of task ${answer.task} is resolved as ${resolution}.`,
+      ])
       ends(EXIT.ok)
     })
 }
