@@ -7,18 +7,36 @@ import { Command, CommanderError } from 'commander'
 import { EXIT, ExitError } from '../errors.ts'
 import { version } from '../version.ts'
 import { addActs } from './acts.ts'
+import { addBackup } from './backup.ts'
 import { addCheckConfig } from './check-config.ts'
+import { addConfig } from './config-in-force.ts'
 import { addDemo } from './demo.ts'
 import { addErase } from './erase.ts'
+import { addFence } from './fence.ts'
 import { addInit } from './init.ts'
 import { addJournal } from './journal.ts'
 import { addOperations } from './operations.ts'
 import { addReconcile } from './reconcile.ts'
+import { addReset } from './reset.ts'
+import { addRetire } from './retire.ts'
 import { addServe } from './serve.ts'
+import { addStatus } from './status.ts'
+import { addStore } from './store-state.ts'
+import { addTask } from './task.ts'
+import { addTasks } from './tasks.ts'
 import { addUnknown } from './unknown.ts'
 
 /** How a command ends. */
 export type Ends = (exitCode: number) => void
+
+/** In the order of the help. */
+const COMMANDS: readonly ((program: Command, ends: Ends) => void)[] = [
+  ...[addServe, addInit, addCheckConfig, addDemo],
+  ...[addStatus, addTasks, addTask],
+  ...[addFence, addActs, addUnknown],
+  ...[addJournal, addOperations, addReconcile, addErase],
+  ...[addConfig, addStore, addBackup, addRetire, addReset],
+]
 
 const EXAMPLES = `
 Examples:
@@ -58,22 +76,14 @@ export function reportFailure(error: unknown): number {
   return EXIT.invariant
 }
 
-function makeProgram(ends: Ends): Command {
+/** The whole tree of commands; `ends` is told how the one that runs ends. */
+export function makeProgram(ends: Ends): Command {
   const program = new Command('fencegate')
     .description('A sidecar that forwards a write with a current fencing token, and rejects a stale one.')
     .version(version)
     .exitOverride()
     .showHelpAfterError('Run it with --help for usage and examples.')
     .addHelpText('after', EXAMPLES)
-  addServe(program, ends)
-  addInit(program, ends)
-  addCheckConfig(program, ends)
-  addDemo(program, ends)
-  addActs(program, ends)
-  addUnknown(program, ends)
-  addJournal(program, ends)
-  addOperations(program, ends)
-  addReconcile(program, ends)
-  addErase(program, ends)
+  for (const add of COMMANDS) add(program, ends)
   return program
 }
