@@ -9,8 +9,10 @@
  */
 import closeWithGrace from 'close-with-grace'
 import { type Logger, pino } from 'pino'
-import { AdminPort, type Phase } from './admin/admin-port.ts'
+import { AdminPort } from './admin/admin-port.ts'
+import { AdminApi } from './admin/api.ts'
 import { ControlPort } from './admin/control-port.ts'
+import type { InForce, LastReload, Phase, Running, Sources } from './admin/sources.ts'
 import { monotonicClock } from './clock.ts'
 import type { Address, Config, Route } from './config/config.ts'
 import { describeRoutes } from './config/describe.ts'
@@ -25,7 +27,12 @@ import { Metrics } from './metrics/metrics.ts'
 import { DataPort } from './proxy/data-port.ts'
 import type { MarkStore, StoreOrigin } from './store/mark-store.ts'
 import { openSqliteMarkStore } from './store/sqlite-mark-store.ts'
+import { readTracing } from './tracing/environment.ts'
+import type { Spans } from './tracing/spans.ts'
 import { version } from './version.ts'
+
+/** For how long a stop waits for spans to be sent, within what is left of its deadline. */
+const SPANS_MS = 3000
 
 export interface Sidecar {
   readonly data: Address
@@ -82,6 +89,7 @@ export async function startSidecar(
 ): Promise<Sidecar> {
   const { config } = loaded
   const clock = monotonicClock
+  const spans = await startSpans(log)
   let phase: Phase = 'starting'
   let store: MarkStore | undefined
   let gate: Gate | undefined
@@ -100,15 +108,22 @@ export async function startSidecar(
     commitSequence: () => store?.counts().commitSequence ?? 0,
     storeCreatedSeconds: () => (store?.origin.createdAtMs ?? 0) / 1000,
   })
-  const adminPort = new AdminPort(
-    () => ({
-      phase,
-      grace: gate?.inGrace ?? false,
-      store: store?.counts(),
-      upstreams: dataPort?.upstreams ?? [],
-    }),
-    () => metrics.registry,
-  )
+  let running: Running | undefined
+  let inForce: InForce = { ...loaded, file: loaded.files[0], lastReload: undefined }
+  const sources: Sources = {
+    clock,
+    metrics,
+    startedAtMs: Date.now(),
+    phase: () => phase,
+    grace: () => gate?.inGrace ?? false,
+    running: () => running,
+    configuration: () => inForce,
+    upstreams: () => dataPort?.upstreams ?? [],
+    failed: (err) => log.error({ err }, 'a request to the admin API failed'),
+    noted: (facts, message) => log.warn(facts, message),
+  }
+  const api = new AdminApi(sources)
+  const adminPort = new AdminPort({ api, sources, tokens: () => inForce.config.admin.tokens })
   const admin = await bind(config.admin.listen, 'admin.listen', () => adminPort.listen(config.admin.listen))
   try {
     store = await openSqliteMarkStore(
@@ -154,19 +169,10 @@ export async function startSidecar(
     },
   })
   const openGate = gate
-  dataPort = new DataPort({ config, gate: openGate, journal, metrics, clock, log })
+  dataPort = new DataPort({ config, gate: openGate, journal, metrics, spans, clock, log })
   const openPort = dataPort
-  const controlPort = new ControlPort(
-    config.store.controlSocket,
-    new Operator({
-      gate: openGate,
-      store: openStore,
-      usage,
-      clock,
-      maxToken: config.claim.maxToken,
-    }),
-    openStore,
-  )
+  const operator = new Operator({ gate, store, usage, clock, maxToken: config.claim.maxToken })
+  const controlPort = new ControlPort(config.store.controlSocket, api, sources.failed)
   let data: Address
   try {
     await controlPort.listen()
@@ -180,6 +186,7 @@ export async function startSidecar(
     await adminPort.close()
     throw error
   }
+  running = { store, view: gate.view, operator }
   phase = 'serving'
   const reloader = new Reloader({
     loaded,
@@ -188,8 +195,11 @@ export async function startSidecar(
       // Before the first write without an intent: a crash right after it must not waive the grace.
       if (!recordsAllIntents(next.routes)) await openStore.commit([{ kind: 'without-intents' }])
       openPort.reload(next)
+      inForce = { ...inForce, config: next }
     },
-    report: reloadReport(log, metrics),
+    report: reloadReport(log, metrics, (lastReload, warnings) => {
+      inForce = { ...inForce, lastReload, ...(warnings && { warnings }) }
+    }),
   })
 
   return {
@@ -201,32 +211,52 @@ export async function startSidecar(
       await reloader.close()
       await elapsed(config.shutdown.delayMs)
       openPort.stopAccepting()
+      const deadline = clock.now() + config.shutdown.deadlineMs
       await ended(() => openPort.owed === 0 && openGate.inFlight.size === 0, config.shutdown.deadlineMs)
+      await api.settled()
       const clean = openGate.quiet
       await openPort.close()
+      running = undefined
+      api.close()
       await controlPort.close()
       await openGate.close()
       await usage.close()
       await journal.close()
       await openStore.close(clean)
+      await spans?.close(Math.min(SPANS_MS, Math.max(0, deadline - clock.now())))
       await adminPort.close()
       return clean
     },
   }
 }
 
-function reloadReport(log: Logger, metrics: Metrics): ReloadReport {
+/** What records spans is loaded only if somebody wants them. */
+async function startSpans(log: Logger): Promise<Spans | undefined> {
+  const settings = readTracing(process.env)
+  if (!settings) return undefined
+  const otlp = await import('./tracing/otlp.ts')
+  return otlp.startSpans(settings, version, log)
+}
+
+function reloadReport(
+  log: Logger,
+  metrics: Metrics,
+  keep: (last: LastReload, warnings?: readonly string[]) => void,
+): ReloadReport {
   return {
     applied(cause, warnings) {
+      keep({ atMs: Date.now(), cause, result: 'applied' }, warnings)
       metrics.reloaded(true)
       for (const warning of warnings) log.warn(warning)
       log.info({ cause }, 'a new configuration is in force')
     },
     unchanged(cause) {
+      keep({ atMs: Date.now(), cause, result: 'unchanged' })
       metrics.reloaded(true)
       log.info({ cause }, 'the configuration is the one in force')
     },
     refused(cause, message) {
+      keep({ atMs: Date.now(), cause, result: 'refused', message })
       metrics.reloaded(false)
       log.error({ cause, message }, 'the new configuration is refused; the one before stays in force')
     },

@@ -1,10 +1,20 @@
 /**
  * The metrics, by their stable names. Labels are routes, decisions and outcomes, all bounded by the
- * configuration: never a task, a token or anything else that a client chooses.
+ * configuration: never a task, a token or anything else that a client chooses. A request's trace is no label but
+ * an exemplar, of which a series keeps one.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type OpenMetricsContentType,
+  Registry,
+} from 'prom-client'
+import type { Traceparent } from '../tracing/traceparent.ts'
 import { type Family, write } from './exposition.ts'
 import { CONTENT_TYPES, negotiate } from './format.ts'
+import { decisionsOf, isFenced, type MeteredRoute, OUTCOMES, rejectsStale } from './known-series.ts'
 import { type Snapshot, Totals } from './totals.ts'
 
 /** Where the gauges look at scrape time. */
@@ -31,13 +41,17 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 export class Metrics {
-  readonly registry = new Registry()
+  readonly registry: Registry = exemplarRegistry()
   readonly #totals = new Totals()
-  readonly #decisions = this.#counter('decisions_total', 'Decisions on fenced requests', [
-    'route',
-    'decision',
-  ])
-  readonly #stale = this.#counter('stale_rejections_total', 'Writes rejected as stale', ['route'])
+  /** Routes whose series are there. */
+  readonly #routes = new Set<string>()
+  readonly #decisions = this.#counter(
+    'decisions_total',
+    'Decisions on fenced requests',
+    ['route', 'decision'],
+    true,
+  )
+  readonly #stale = this.#counter('stale_rejections_total', 'Writes rejected as stale', ['route'], true)
   readonly #unclaimed = this.#counter('unclaimed_writes_total', 'Writes admitted without a token', ['route'])
   readonly #raises = this.#counter('raises_total', 'Marks raised durably', [])
   readonly #reload: Gauge
@@ -60,6 +74,7 @@ export class Metrics {
     'From the head to the end of the answer',
     ['route'],
     SECONDS,
+    true,
   )
   readonly #upstream = this.#histogram(
     'upstream_duration_seconds',
@@ -99,6 +114,7 @@ export class Metrics {
       labelNames: ['version'],
       registers: [this.registry],
     }).set({ version }, 1)
+    this.registry.setContentType(Registry.PROMETHEUS_CONTENT_TYPE)
   }
 
   /** All metrics, in the format that the scraper's Accept field asks for. */
@@ -112,12 +128,22 @@ export class Metrics {
     return this.#totals.snapshot()
   }
 
+  /** The routes in force: their series begin at 0. Those of earlier routes stay, as a counter's must. */
+  expect(routes: readonly MeteredRoute[]): void {
+    for (const route of routes) {
+      if (this.#routes.has(route.name)) continue
+      this.#routes.add(route.name)
+      this.#expectRoute(route)
+    }
+  }
+
   /** `decision`: `forwarded`, a refusal's code, or `would-` and a refusal's code under observe. */
-  decided(route: string, decision: string): void {
-    this.#decisions.inc({ route, decision })
+  decided(route: string, decision: string, trace?: Traceparent): void {
+    const exemplar = exemplarOf(trace)
+    this.#decisions.inc({ labels: { route, decision }, ...exemplar })
     this.#totals.decided(route, decision)
     if (decision !== 'stale-token') return
-    this.#stale.inc({ route })
+    this.#stale.inc({ labels: { route }, ...exemplar })
     this.#totals.rejectedAsStale()
   }
 
@@ -132,8 +158,8 @@ export class Metrics {
     if (upstreamMs !== undefined) this.#upstream.observe({ route }, upstreamMs / 1000)
   }
 
-  requested(route: string, ms: number): void {
-    this.#request.observe({ route }, ms / 1000)
+  requested(route: string, ms: number, trace?: Traceparent): void {
+    this.#request.observe({ labels: { route }, value: ms / 1000, ...exemplarOf(trace) })
   }
 
   raised(ms: number): void {
@@ -155,11 +181,49 @@ export class Metrics {
     this.#reload.set(successfully ? 1 : 0)
   }
 
-  #counter<L extends string>(name: string, help: string, labelNames: L[]): Counter<L> {
-    return new Counter({ name: `fencegate_${name}`, help, labelNames, registers: [this.registry] })
+  #expectRoute(route: MeteredRoute): void {
+    const labels = { route: route.name }
+    this.#request.zero(labels)
+    if (!isFenced(route)) return
+    this.#upstream.zero(labels)
+    for (const outcome of OUTCOMES) this.#outcomes.inc({ ...labels, outcome }, 0)
+    for (const decision of decisionsOf(route))
+      this.#decisions.inc({ labels: { ...labels, decision }, value: 0 })
+    if (rejectsStale(route)) this.#stale.inc({ labels, value: 0 })
+    if (route.token === 'optional') this.#unclaimed.inc(labels, 0)
   }
 
-  #histogram<L extends string>(name: string, help: string, labelNames: L[], buckets: number[]): Histogram<L> {
-    return new Histogram({ name: `fencegate_${name}`, help, labelNames, buckets, registers: [this.registry] })
+  #counter<L extends string>(name: string, help: string, labelNames: L[], exemplars = false): Counter<L> {
+    const registers = [this.registry]
+    return new Counter({ name: `fencegate_${name}`, help, labelNames, registers, enableExemplars: exemplars })
   }
+
+  #histogram<L extends string>(
+    name: string,
+    help: string,
+    labelNames: L[],
+    buckets: number[],
+    exemplars = false,
+  ): Histogram<L> {
+    return new Histogram({
+      name: `fencegate_${name}`,
+      help,
+      labelNames,
+      buckets,
+      registers: [this.registry],
+      enableExemplars: exemplars,
+    })
+  }
+}
+
+/** Metrics with exemplars can only be made in a registry that is for OpenMetrics when they are made. */
+function exemplarRegistry(): Registry {
+  const registry = new Registry<OpenMetricsContentType>()
+  registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+  return registry as unknown as Registry
+}
+
+/** As the registry takes it: nothing keeps the series' last exemplar. */
+function exemplarOf(trace: Traceparent | undefined) {
+  return trace && { exemplarLabels: { trace_id: trace.traceId, span_id: trace.spanId } as object }
 }

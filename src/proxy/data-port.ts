@@ -20,6 +20,7 @@ import { readOperation } from '../request/operation.ts'
 import type { RequestHead } from '../request/route-match.ts'
 import { NOT_ALONE, offeredUpgrades, upgradeRefusal } from '../request/upgrade.ts'
 import { type Claim, NO_TOKEN } from '../token.ts'
+import type { Spans } from '../tracing/spans.ts'
 import { answerAnnouncement, isOwn, readAnnouncement } from './announce.ts'
 import { ClientConnections } from './client-connections.ts'
 import { type ClientServer, createClientServer, secureContext } from './client-server.ts'
@@ -42,6 +43,8 @@ export interface DataPortParts {
   readonly gate: Gate
   readonly journal: Journal
   readonly metrics: Metrics
+  /** Undefined: nobody wants any. */
+  readonly spans: Spans | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -70,6 +73,7 @@ export class DataPort {
     const { config, log, clock } = parts
     this.#plan = new Plan(config, this.#upstreams)
     this.#plans.add(this.#plan)
+    parts.metrics.expect(config.routes)
     this.#rejectionLog = new RejectionLog(log, clock, parts.journal)
     this.#sealing = config.operations.key && new Sealing(config.operations.key)
     this.#connections = new ClientConnections(this.#rejectionLog, config.limits)
@@ -110,6 +114,7 @@ export class DataPort {
     const before = this.#plan
     this.#plan = next
     this.#plans.add(next)
+    this.#parts.metrics.expect(config.routes)
     before.whenLeft(() => {
       this.#plans.delete(before)
       this.#upstreams.keep(new Set([...this.#plans].flatMap(({ pools }) => [...pools])))
@@ -253,6 +258,7 @@ export class DataPort {
     const { upstream, headers } = plan.of(route)
     const { limits } = plan.config
     const { req, res } = exchange
+    exchange.dispatched()
     send(permit, {
       req,
       res,

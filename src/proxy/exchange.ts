@@ -1,10 +1,11 @@
-/** One request and its answer, as logs and metrics see it. */
+/** One request and its answer, as logs, metrics and spans see it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Config, Route } from '../config/config.ts'
 import type { Refusal } from '../errors.ts'
 import type { Ending } from '../gate/admission.ts'
 import type { Permit } from '../gate/permit.ts'
 import { offeredUpgrades } from '../request/upgrade.ts'
+import { readTraceparent, type Traceparent } from '../tracing/traceparent.ts'
 import type { DataPortParts } from './data-port.ts'
 import { reject } from './rejection.ts'
 import type { RejectionLog } from './rejection-log.ts'
@@ -26,9 +27,14 @@ export class Exchange {
   readonly #parts: DataPortParts
   readonly #rejectionLog: RejectionLog
   readonly #requestId: string
+  readonly #trace: Traceparent | undefined
+  readonly #startedAt: number
   #sentAt: number | undefined
-  /** Counted already, so that what comes after isn't another decision. */
-  #decided = false
+  /** Counted once: what comes after the first isn't another decision. */
+  #decision: string | undefined
+  #outcome: string | undefined
+  /** What has yet to end: the answer, and the exchange with the resource if there is one. */
+  #open = 1
 
   constructor(
     req: IncomingMessage,
@@ -46,8 +52,17 @@ export class Exchange {
     this.#parts = parts
     this.#rejectionLog = rejectionLog
     this.#requestId = `${process.pid.toString(36)}-${(++lastRequest).toString(36)}`
-    const started = parts.clock.now()
-    res.once('close', () => parts.metrics.requested(this.#routeName, parts.clock.now() - started))
+    this.#trace = readTraceparent(req.headers.traceparent)
+    this.#startedAt = parts.clock.now()
+    res.once('close', () => {
+      parts.metrics.requested(this.#routeName, parts.clock.now() - this.#startedAt, this.#trace)
+      this.#close()
+    })
+  }
+
+  /** It goes to the resource, and will have {@link ended}. */
+  dispatched(): void {
+    this.#open++
   }
 
   /** The write's first byte is about to leave. */
@@ -82,7 +97,12 @@ export class Exchange {
 
   /** The write has ended and its permit is released. */
   ended(permit: Permit, ending: Ending, refusal: Refusal | undefined): void {
-    if (!this.fenced) return
+    if (this.fenced) this.#endWrite(permit, ending, refusal)
+    this.#close()
+  }
+
+  #endWrite(permit: Permit, ending: Ending, refusal: Refusal | undefined): void {
+    this.#outcome = ending.outcome
     const { metrics, clock, log } = this.#parts
     const upstreamMs = this.#sentAt === undefined ? undefined : clock.now() - this.#sentAt
     metrics.ended(this.#routeName, ending.outcome, upstreamMs)
@@ -117,8 +137,24 @@ export class Exchange {
   }
 
   #decide(decision: string): void {
-    if (this.#decided) return
-    this.#decided = true
-    this.#parts.metrics.decided(this.#routeName, decision)
+    if (this.#decision !== undefined) return
+    this.#decision = decision
+    this.#parts.metrics.decided(this.#routeName, decision, this.#trace)
+  }
+
+  /** The client has its answer, or left; or the resource's part is over. The later of them ends the span. */
+  #close(): void {
+    this.#open--
+    if (this.#open > 0) return
+    const { res } = this
+    this.#parts.spans?.record({
+      parent: this.#trace,
+      durationMs: this.#parts.clock.now() - this.#startedAt,
+      route: this.#routeName,
+      method: this.method,
+      status: res.headersSent ? res.statusCode : undefined,
+      decision: this.#decision,
+      outcome: this.#outcome,
+    })
   }
 }
