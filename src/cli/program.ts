@@ -24,6 +24,7 @@ import { addStatus } from './status.ts'
 import { addStore } from './store-state.ts'
 import { addTask } from './task.ts'
 import { addTasks } from './tasks.ts'
+import { addTop } from './top.ts'
 import { addUnknown } from './unknown.ts'
 
 /** How a command ends. */
@@ -32,7 +33,7 @@ export type Ends = (exitCode: number) => void
 /** In the order of the help. */
 const COMMANDS: readonly ((program: Command, ends: Ends) => void)[] = [
   ...[addServe, addInit, addCheckConfig, addDemo],
-  ...[addStatus, addTasks, addTask],
+  ...[addStatus, addTasks, addTask, addTop],
   ...[addFence, addActs, addUnknown],
   ...[addJournal, addOperations, addReconcile, addErase],
   ...[addConfig, addStore, addBackup, addRetire, addReset],
