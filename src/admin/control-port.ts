@@ -1,48 +1,40 @@
 /**
- * The control port: operators' acts on the running sidecar, and its record, over a Unix socket in the data directory
- * that only its user can open.
+ * The control port: the admin API over a Unix socket in the data directory that only its user can open. So it asks for
+ * no token, and takes its callers' word for who they are.
  */
 import fs from 'node:fs'
-import Fastify, { type FastifyInstance } from 'fastify'
-import { ActError, type Operator } from '../gate/operator.ts'
-import { type MarkStore, StoreError } from '../store/mark-store.ts'
-import { addActRoutes } from './act-routes.ts'
-import { addRecordRoutes } from './record-routes.ts'
+import type { FastifyInstance } from 'fastify'
+import { AdminApi } from './api.ts'
+import { makeServer } from './server.ts'
 
-/** Longest task name, each of its characters escaped. */
-const MAX_PARAM_LENGTH = 3 * 256
+const REQUEST_MS = 10_000
+/** A backup has nothing to say until it is done: there is no limit to its silence. */
+const SILENCE_MS = 0
 
 export class ControlPort {
-  readonly #fastify: FastifyInstance
+  readonly #server: FastifyInstance
+  readonly #api: AdminApi
   readonly #socket: string
 
   /** @param socket the path at which it listens. */
-  constructor(socket: string, operator: Operator, store: MarkStore) {
+  constructor(socket: string, api: AdminApi, failed: (error: Error) => void) {
     this.#socket = socket
-    this.#fastify = Fastify({
-      logger: false,
-      forceCloseConnections: true,
-      routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-      // By default a misspelt key would be dropped in silence, and a token that is a number rounded.
-      ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
-    })
-    this.#fastify.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-      const status = error instanceof ActError ? 409 : error instanceof StoreError ? 503 : error.statusCode
-      return reply.code(status ?? 500).send({ error: error.message })
-    })
-    addActRoutes(this.#fastify, operator, store)
-    addRecordRoutes(this.#fastify, store)
+    this.#api = api
+    this.#server = makeServer({ failed, requestTimeoutMs: REQUEST_MS, silenceMs: SILENCE_MS })
+    this.#server.decorateRequest('tokenName', undefined)
   }
 
   async listen(): Promise<void> {
+    await AdminApi.describe(this.#server)
+    this.#api.addTo(this.#server, 'body')
     // The store's lock is held, so a socket that is there belongs to nobody any more.
     fs.rmSync(this.#socket, { force: true })
-    await this.#fastify.listen({ path: this.#socket })
+    await this.#server.listen({ path: this.#socket })
     fs.chmodSync(this.#socket, 0o600)
   }
 
   async close(): Promise<void> {
-    await this.#fastify.close()
+    await this.#server.close()
     fs.rmSync(this.#socket, { force: true })
   }
 }

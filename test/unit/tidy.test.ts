@@ -46,7 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'proxy/': [...SHARED, 'request/', 'gate/', 'metrics/', 'tracing/', 'journal/', 'types config/config.ts'],
   'admin/': [
     ...SHARED,
-    'gate/operator.ts',
+    'gate/act-error.ts',
     'store/mark-store.ts',
     'metrics/',
     'journal/',

@@ -1,0 +1,28 @@
+/** The dashboard's files, and the two of uPlot that it loads: read from the package, never from elsewhere. */
+import { createRequire } from 'node:module'
+import path from 'node:path'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
+import { PAGE_HEADERS } from './headers.ts'
+
+const FOLDER = path.join(import.meta.dirname, 'dashboard')
+const UPLOT = path.join(path.dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist')
+
+export async function addDashboard(on: FastifyInstance): Promise<void> {
+  await on.register(fastifyStatic, {
+    root: FOLDER,
+    prefix: '/',
+    dotfiles: 'deny',
+    cacheControl: false,
+    allowedPath: isOfThePage,
+    setHeaders: (reply) => void reply.headers(PAGE_HEADERS),
+  })
+  for (const file of ['uPlot.esm.js', 'uPlot.min.css']) {
+    on.get(`/vendor/${file}`, { schema: { hide: true } }, (_request, reply) => reply.sendFile(file, UPLOT))
+  }
+}
+
+/** What checks its types is in the same folder. */
+function isOfThePage(file: string): boolean {
+  return /^\/?(|[\w.-]+\.(html|js|css|svg))$/.test(file)
+}
