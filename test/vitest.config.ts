@@ -1,12 +1,16 @@
 import { defineConfig } from 'vitest/config'
 
+/** Files that start no process share theirs, which saves the time to load what they test again and again. */
+const TOGETHER = false
+
 /** One project a kind of test; `npm run check` runs `unit` alone, `npm test` all of them. */
-const project = (name: string, testTimeout: number) => ({
+const project = (name: string, testTimeout: number, isolate = true) => ({
   test: {
     name,
     root: `${import.meta.dirname}/..`,
     include: [`test/${name}/**/*.test.ts`],
     pool: 'forks' as const,
+    isolate,
     testTimeout,
     hookTimeout: testTimeout,
   },
@@ -16,11 +20,11 @@ export default defineConfig({
   test: {
     maxWorkers: 2,
     projects: [
-      project('unit', 10_000),
+      project('unit', 10_000, TOGETHER),
       project('contract', 60_000),
-      project('property', 120_000),
+      project('property', 120_000, TOGETHER),
       project('process', 240_000),
-      project('model', 240_000),
+      project('model', 240_000, TOGETHER),
       project('http', 60_000),
       project('regression', 60_000),
       project('clients', 60_000),
