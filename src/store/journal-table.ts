@@ -3,9 +3,8 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { JournalEntry, ListedEntry } from '../journal/entries.ts'
 import type { JournalQuery, Page } from '../journal/queries.ts'
 import type { Act } from '../journal/records.ts'
-import type { Token } from '../token.ts'
+import { JournalScan } from './journal-scan.ts'
 import type { Change } from './mark-store.ts'
-import { pageOf, pageSize } from './pages.ts'
 
 type Resolved = Extract<Change, { kind: 'resolved' }>
 
@@ -13,8 +12,7 @@ export class JournalTable {
   readonly #insert: StatementSync
   readonly #insertResolved: StatementSync
   readonly #last: StatementSync
-  readonly #all: StatementSync
-  readonly #ofTask: StatementSync
+  readonly #scans: Record<'oldest' | 'newest', Record<'all' | 'task', JournalScan>>
 
   constructor(db: DatabaseSync) {
     this.#insert = db.prepare('INSERT INTO journal (at_ms, kind, task, token, data) VALUES (?, ?, ?, ?, ?)')
@@ -23,9 +21,11 @@ export class JournalTable {
         'FROM writes WHERE id = ?1',
     )
     this.#last = db.prepare('SELECT max(seq) AS seq FROM journal')
-    this.#all = db.prepare('SELECT * FROM journal WHERE seq > ? ORDER BY seq LIMIT ?')
-    this.#ofTask = db.prepare('SELECT * FROM journal WHERE task = ? AND seq > ? ORDER BY seq LIMIT ?')
-    for (const statement of [this.#all, this.#ofTask]) statement.setReadBigInts(true)
+    const scans = (order: 'oldest' | 'newest') => ({
+      all: new JournalScan(db, order, 'all'),
+      task: new JournalScan(db, order, 'task'),
+    })
+    this.#scans = { oldest: scans('oldest'), newest: scans('newest') }
   }
 
   add({ atMs, kind, task, token, data }: JournalEntry): void {
@@ -47,25 +47,12 @@ export class JournalTable {
     this.#insertResolved.run(id, atMs, toJson({ id, resolution, by, reason: note }))
   }
 
-  list({ task, limit, after }: JournalQuery): Page<ListedEntry> {
-    const size = pageSize(limit)
-    const rows = task === undefined ? this.#all.all(after, size) : this.#ofTask.all(task, after, size)
-    return pageOf(rows.map(toEntry), size, () => true)
+  list({ task, order = 'oldest', ...query }: JournalQuery): Page<ListedEntry> {
+    return this.#scans[order][task === undefined ? 'all' : 'task'].page({ ...query, task: task ?? null })
   }
 }
 
 /** JSON has no exact form for large integers but a string. */
 function toJson(data: JournalEntry['data']): string {
   return JSON.stringify(data, (_, value) => (typeof value === 'bigint' ? String(value) : value))
-}
-
-function toEntry(row: Record<string, unknown>): ListedEntry {
-  return {
-    seq: Number(row.seq),
-    atMs: Number(row.at_ms),
-    kind: row.kind as JournalEntry['kind'],
-    task: (row.task as string | null) ?? undefined,
-    token: (row.token as Token | null) ?? undefined,
-    data: JSON.parse(row.data as string),
-  }
 }

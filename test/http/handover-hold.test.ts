@@ -167,8 +167,8 @@ test('each resolution is on record: who, when and what for', async () => {
     ['twice', 'applied', 'ana', 'looked'],
     ['at-once', expect.stringMatching(/^(not-)?applied$/), 'ana', 'looked'],
   ])
-  const acts = rows(sidecar, 'acts')
-  expect(acts.map(({ kind, task, author }) => [kind, task, author])).toEqual(
-    resolutions.map(({ task, resolved_by }) => ['resolve', task, resolved_by]),
+  const entries = rows(sidecar, 'journal').filter(({ kind }) => kind === 'resolved')
+  expect(entries.map(({ task, data }) => [task, JSON.parse(data as string).by])).toEqual(
+    resolutions.map(({ task, resolved_by }) => [task, resolved_by]),
   )
 })

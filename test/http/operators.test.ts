@@ -156,8 +156,10 @@ test('a lower write that an operator’s raise waits for is cut after drainLimit
 
 test('every act is on record: what, who, when and why; one that was refused is not', async () => {
   expect(await sidecar.stop()).toBe(0)
-  const acts = rows(sidecar, 'acts')
-  expect(acts.map(({ kind, task, token }) => [kind, task, token])).toEqual([
+  const acts = rows(sidecar, 'journal')
+    .filter(({ kind }) => kind === 'act')
+    .map(({ data, ...entry }) => ({ ...entry, ...JSON.parse(data as string) }))
+  expect(acts.map(({ act, task, token }) => [act, task, token])).toEqual([
     ['freeze', 'K', null],
     ['freeze', 'K', null],
     ['freeze', 'waiting', null],
@@ -169,8 +171,8 @@ test('every act is on record: what, who, when and why; one that was refused is n
     ['raise', 'named', 10n],
     ['raise', 'limit', 9n],
   ])
-  for (const { kind, author, reason, at_ms } of acts) {
-    expect({ author, reason }).toEqual({ author: 'ana', reason: `INC-7: ${kind}` })
+  for (const { act, by, reason, at_ms } of acts) {
+    expect({ by, reason }).toEqual({ by: 'ana', reason: `INC-7: ${act}` })
     expect(Number(at_ms)).toBeGreaterThanOrEqual(started)
     expect(Number(at_ms)).toBeLessThanOrEqual(Date.now())
   }

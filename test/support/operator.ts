@@ -81,7 +81,7 @@ export function control(
 }
 
 /** The rows of one table of a sidecar's store, which must have ended. Integers are bigints. */
-export function rows({ data }: Sidecar, table: 'acts' | 'writes' | 'marks'): Record<string, unknown>[] {
+export function rows({ data }: Sidecar, table: 'journal' | 'writes' | 'marks'): Record<string, unknown>[] {
   const db = new DatabaseSync(path.join(data, 'marks.db'), { readOnly: true })
   try {
     const statement = db.prepare(`SELECT * FROM ${table}`)
