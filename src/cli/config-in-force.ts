@@ -1,6 +1,5 @@
 /** `fencegate config`: the configuration that the running sidecar works with, which its file may not be any more. */
 import type { Command } from 'commander'
-import { stringify } from 'yaml'
 import { EXIT } from '../errors.ts'
 import type { ConfigAnswer } from './api.ts'
 import { ask } from './ask.ts'
@@ -23,18 +22,17 @@ export function addConfig(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: ControlOptions) => {
       const answer = await ask<ConfigAnswer>(options, '/v1/config')
-      show(options.json, answer, () => described(answer))
+      const { stringify } = await import('yaml')
+      show(options.json, answer, () => [...headOf(answer), stringify(answer.config).trimEnd()])
       ends(EXIT.ok)
     })
 }
 
-function described({ file, config, warnings, lastReload: reload }: ConfigAnswer): string[] {
+function headOf({ file, warnings, lastReload: reload }: ConfigAnswer): string[] {
   const message = reload?.message === undefined ? '' : `: ${reload.message}`
   return [
     `file: ${file ?? 'none'}`,
     ...(reload ? [`last reload: ${time(reload.atMs)}, ${reload.cause}, ${reload.result}${message}`] : []),
     ...warnings.map((warning) => `warning: ${warning}`),
-  ]
-    .map((line) => `# ${plain(line)}`)
-    .concat(stringify(config).trimEnd())
+  ].map((line) => `# ${plain(line)}`)
 }

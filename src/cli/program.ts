@@ -9,6 +9,7 @@ import { version } from '../version.ts'
 import { addActs } from './acts.ts'
 import { addBackup } from './backup.ts'
 import { addCheckConfig } from './check-config.ts'
+import { addCompletion } from './completion.ts'
 import { addConfig } from './config-in-force.ts'
 import { addDemo } from './demo.ts'
 import { addErase } from './erase.ts'
@@ -37,6 +38,7 @@ const COMMANDS: readonly ((program: Command, ends: Ends) => void)[] = [
   ...[addFence, addActs, addUnknown],
   ...[addJournal, addOperations, addReconcile, addErase],
   ...[addConfig, addStore, addBackup, addRetire, addReset],
+  addCompletion,
 ]
 
 const EXAMPLES = `
