@@ -212,8 +212,8 @@ export async function startSidecar(
       await elapsed(config.shutdown.delayMs)
       openPort.stopAccepting()
       const deadline = clock.now() + config.shutdown.deadlineMs
-      await ended(() => openPort.owed === 0 && openGate.inFlight.size === 0, config.shutdown.deadlineMs)
-      await api.settled()
+      const isIdle = () => openPort.owed === 0 && openGate.inFlight.size === 0 && api.actsUnderWay === 0
+      await ended(isIdle, config.shutdown.deadlineMs)
       const clean = openGate.quiet
       await openPort.close()
       running = undefined

@@ -4,7 +4,7 @@
  * Invariants: no act begins once the sidecar is stopping, and the store stays open for those that have begun; the author
  * is who the listener says, never another's word.
  */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Type, { type Static, type TProperties } from 'typebox'
 import type { Author } from '../journal/records.ts'
 import { MAX_TOKEN, parseToken, type Token } from '../token.ts'
@@ -47,9 +47,8 @@ export class ActsUnderWay {
     }
   }
 
-  /** Resolves when those that have begun have ended. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#acts)
+  get size(): number {
+    return this.#acts.size
   }
 }
 
@@ -128,7 +127,7 @@ export function addActRoutes(on: FastifyInstance, acts: ActsUnderWay, where: Aut
   ) =>
     on.post<{ Params: { task: string } }>(
       `/v1/tasks/:task/${act}`,
-      { schema: { ...route(summary, properties, answer), params: s.TaskParams } },
+      { preHandler: mayTakeLong, schema: { ...route(summary, properties, answer), params: s.TaskParams } },
       ({ params, body, tokenName }) => {
         // The schema has checked it.
         const checked = body as Authored & B
@@ -225,7 +224,7 @@ function addOtherActs(
   }
   on.post<{ Body: Authored & { prefix: string; idleMs: number; floor: string } }>(
     '/v1/retire',
-    { schema: route('Make idle marks one floor for their prefix', retire, Retired) },
+    { preHandler: mayTakeLong, schema: route('Make idle marks one floor for their prefix', retire, Retired) },
     (request) =>
       acts.run(async ({ operator }) => {
         const { prefix, idleMs, floor } = request.body
@@ -237,7 +236,10 @@ function addOtherActs(
   const file = Type.String({ pattern: '^/', maxLength: 4096, description: 'an absolute path of a new file' })
   on.post<{ Body: Authored & { file: string } }>(
     '/v1/backup',
-    { schema: route('Write all that is on record to a new file, over the socket only', { file }, Backup) },
+    {
+      preHandler: mayTakeLong,
+      schema: route('Write all that is on record to a new file, over the socket only', { file }, Backup),
+    },
     (request) =>
       acts.run(async ({ operator }) => {
         const { file } = request.body
@@ -252,6 +254,11 @@ function addOtherActs(
         return { file, ...report, ms: Math.round(performance.now() - began) }
       }),
   )
+}
+
+/** The store has a time-out of its own; to retire very many marks, or to write a backup, takes minutes. */
+async function mayTakeLong({ socket }: FastifyRequest): Promise<void> {
+  socket.setTimeout(0)
 }
 
 function authorOf({ body, tokenName }: { body: Authored; tokenName: string | undefined }): Author {

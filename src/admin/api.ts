@@ -56,9 +56,8 @@ export class AdminApi {
     )
   }
 
-  /** Resolves when the acts that have begun have ended; call it once no more begin. */
-  settled(): Promise<void> {
-    return this.#acts.settled()
+  get actsUnderWay(): number {
+    return this.#acts.size
   }
 
   /** Ends the streams. */

@@ -1,12 +1,12 @@
 /** The dashboard's files, and the two of uPlot that it loads: read from the package, never from elsewhere. */
-import { createRequire } from 'node:module'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import { PAGE_HEADERS } from './headers.ts'
 
 const FOLDER = path.join(import.meta.dirname, 'dashboard')
-const UPLOT = path.join(path.dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist')
+const UPLOT = path.dirname(fileURLToPath(import.meta.resolve('uplot/dist/uPlot.min.css')))
 
 export async function addDashboard(on: FastifyInstance): Promise<void> {
   await on.register(fastifyStatic, {

@@ -103,12 +103,12 @@ test('pages follow each other without a gap or an overlap, and end', async () =>
 })
 
 test.each([
-  ['operations?limit=0', 409, 'the limit must be an integer from 1 to 1000'],
-  ['attempts?limit=1001', 409, 'the limit must be an integer from 1 to 1000'],
-  ['journal?after=-1', 409, 'the place after which to go on must be an integer from 0 to 9007199254740991'],
-  ['journal?after=9007199254740992', 409, 'the place after which'],
-  ['attempts?token=1e3', 409, 'the token must be a decimal integer from 1 to 9223372036854775807'],
-  ['operations?task=a%20b', 409, 'the task must be 1 to 256 visible ASCII characters'],
+  ['operations?limit=0', 400, 'write a whole number from 1 to 1000'],
+  ['attempts?limit=1001', 400, 'write a whole number from 1 to 1000'],
+  ['journal?after=-1', 400, 'query/after must be integer: write a whole number from 0 to 9007199254740991'],
+  ['journal?after=9007199254740992', 400, 'query/after must be <= 9007199254740991'],
+  ['attempts?token=1e3', 400, 'in decimal digits from 1 to 9223372036854775807'],
+  ['operations?task=a%20b', 400, '1 to 256 visible ASCII characters'],
   ['operations?state=lost', 400, 'state'],
   ['operations?stat=open', 400, 'additional'],
   ['operations?token=1', 400, 'additional'],
@@ -183,7 +183,7 @@ test('erase takes recorded bodies, on record as an act; what was done stays done
   refusal(await exchange(sidecar.port, pay('E', '1', 'a')), 409, 'operation-done')
   expect(await control(sidecar, 'POST', '/v1/tasks/E/erase', { by: 'ana', reason: 'again' })).toEqual({
     status: 200,
-    body: { open: [] },
+    body: { task: 'E', mark: '1', frozen: false, passes: '1', open: [] },
   })
   expect(await bodies('E')).toEqual(['erased', 'erased'])
   const acts = (await page('journal', '?task=E')).rows.filter(({ kind }) => kind === 'act')

@@ -38,7 +38,7 @@ export function sourceFiles(directory = '.', extension = ''): SourceFile[] {
 
 /** `import … from '…'`, `export … from '…'` and `import '…'`: a clause holds names, braces, commas and stars. */
 const STATIC = /^(?:import|export)\s+(?:([\w\s{},*$]*?)\s*from\s*)?'([^']+)'/gm
-const DYNAMIC = /\bimport\(\s*'([^']+)'/g
+const DYNAMIC = /\bimport(?:\.meta\.resolve)?\(\s*'([^']+)'/g
 
 export function importsOf({ path: importer, text }: Pick<SourceFile, 'path' | 'text'>): Import[] {
   const found = [...text.matchAll(STATIC)].map(([, clause = '', specifier]) => ({
