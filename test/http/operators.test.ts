@@ -39,6 +39,7 @@ test('freeze refuses new writes and those not sent yet, and lists those at the r
 
   const answer = await command(sidecar, 'freeze', 'K', '--by', 'ana', '--reason', 'INC-7: freeze')
   expect(answer).toEqual({
+    ...{ task: 'K', mark: '50', frozen: true, passes: '50' },
     open: [
       {
         route: 'default',
