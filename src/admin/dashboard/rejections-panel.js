@@ -1,0 +1,94 @@
+/**
+ * The list of the latest rejections. It stands still while somebody points at it, is in it by keyboard, or has paused
+ * it; what came meanwhile is counted and shown afterwards.
+ */
+import { byId, el, KeyedList, setAttribute, setText } from './dom.js'
+import { counted, grouped } from './format.js'
+import { setSign, taskLink, time, twoLines } from './pieces.js'
+
+/** @import { RejectionFeed } from './rejection-feed.js' */
+/** @import { Entry } from './types.js' */
+
+/** Events that come together are shown together. */
+const GATHER_MS = 200
+
+/** @type {Readonly<Record<RejectionFeed['state'], ['ok' | 'warn' | 'bad' | 'off', string]>>} */
+const STATES = {
+  connecting: ['off', 'Connecting'],
+  live: ['ok', 'Live'],
+  polled: ['warn', 'All streams are taken: read every 5 s'],
+  off: ['warn', 'Reconnecting'],
+}
+
+export class RejectionsPanel {
+  #feed
+  #scroll = byId('rejections-scroll')
+  #state = byId('rejections-state')
+  #pause = byId('rejections-pause')
+  #empty = byId('rejections-empty')
+  #list = new KeyedList(byId('rejections-rows'), (/** @type {Entry} */ { seq }) => seq, rejectionRow)
+  #paused = false
+  #shownSeq = 0
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
+
+  /** @param {RejectionFeed} feed */
+  constructor(feed) {
+    this.#feed = feed
+    feed.addEventListener('change', () => this.#soon())
+    this.#pause.addEventListener('click', () => this.#toggle())
+    for (const left of ['mouseleave', 'focusout']) this.#scroll.addEventListener(left, () => this.#soon())
+  }
+
+  #toggle() {
+    this.#paused = !this.#paused
+    setAttribute(this.#pause, 'aria-pressed', String(this.#paused))
+    this.#render()
+  }
+
+  #soon() {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#render()
+    }, GATHER_MS)
+  }
+
+  #render() {
+    const { recent, state, filled } = this.#feed
+    const held = this.#paused || (this.#shownSeq > 0 && this.#scroll.matches(':hover, :focus-within'))
+    const waiting = recent.countAfter(this.#shownSeq)
+    if (!held && waiting > 0) {
+      this.#list.render(recent.entries)
+      this.#shownSeq = recent.newestSeq
+    }
+    const [level, text] = STATES[state]
+    if (held)
+      setSign(
+        this.#state,
+        'warn',
+        `Held${waiting > 0 ? `: ${counted(waiting, 'newer one', 'newer ones')}` : ''}`,
+      )
+    else setSign(this.#state, level, text)
+    this.#empty.hidden = recent.entries.length > 0
+    setText(this.#empty, filled ? 'No rejection is on record.' : 'Reading the journal.')
+  }
+}
+
+/** @param {Entry} entry an entry never changes */
+export function rejectionRow({ seq, atMs, task, token, data }) {
+  const { code, highest, route, client, userAgent } = /** @type {Record<string, string | undefined>} */ (data)
+  const times = Number(data.count ?? 1)
+  const agent = el('div', { class: 'clamp', title: userAgent }, userAgent ?? '')
+  const element = el(
+    'tr',
+    { 'data-seq': String(seq) },
+    twoLines(time(atMs), times > 1 ? `${grouped(times)} times` : ''),
+    twoLines(task === undefined ? '–' : taskLink(task), `${code ?? ''}, route ${route ?? 'none'}`),
+    twoLines(
+      el('span', { class: 'token-value' }, token ?? '–'),
+      highest === undefined ? '' : el('span', { class: 'token-value' }, `against ${highest}`),
+    ),
+    twoLines(client ?? '', agent),
+  )
+  return { element, update: () => {} }
+}

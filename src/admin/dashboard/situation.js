@@ -1,0 +1,118 @@
+/** What there is to know first, in sentences, the worst first: made of the same numbers that the panels show. */
+import { counted, duration, rate } from './format.js'
+
+/** @import { Connection } from './connection.js' */
+/** @import { Entry, Status } from './types.js' */
+
+/** @typedef {'bad' | 'warn' | 'ok' | 'off'} Level */
+/** @typedef {{ level: Level, text: string, task?: string, more?: string }} Finding `more` follows the task */
+
+/** As long as a handover waits by default before it cuts what is still open. */
+const OLD_WRITE_MS = 60_000
+
+/**
+ * @typedef {object} Heard
+ * @property {Connection} connection
+ * @property {Status | undefined} status
+ * @property {number} stalePerSecond of the last readings
+ * @property {Entry | undefined} latest the newest rejection
+ * @property {number} holding unknown outcomes that keep holders out
+ */
+
+/**
+ * @param {Heard} heard
+ * @returns {Finding[]} never empty
+ */
+export function situation({ connection, status, stalePerSecond, latest, holding }) {
+  if (connection.remedy !== undefined) return [{ level: connection.level, text: connection.remedy }]
+  if (!status) return [{ level: 'off', text: 'Asking the sidecar.' }]
+  const findings = [
+    ...phase(status),
+    ...staleWrites(stalePerSecond, latest),
+    ...unknownOutcomes(status.unresolved, holding),
+    ...upstreams(status.upstreams),
+    ...writes(status),
+  ]
+  if (findings.length > 0) return findings
+  return [
+    { level: 'ok', text: 'Quiet: nothing stale, nothing unknown, no handover waits, no task is frozen.' },
+  ]
+}
+
+/**
+ * @param {Status} status
+ * @returns {Finding[]}
+ */
+function phase({ phase, grace }) {
+  if (phase === 'stopping') {
+    return [{ level: 'warn', text: 'The sidecar is stopping: open writes end, acts are refused.' }]
+  }
+  if (phase === 'starting')
+    return [{ level: 'warn', text: 'The sidecar is starting: writes wait for its store.' }]
+  if (!grace) return []
+  const text =
+    'Restart grace after an unclean stop: current holders are served, handovers wait until it is over.'
+  return [{ level: 'warn', text }]
+}
+
+/**
+ * @param {number} perSecond
+ * @param {Entry | undefined} latest
+ * @returns {Finding[]}
+ */
+function staleWrites(perSecond, latest) {
+  if (perSecond === 0) return []
+  const text = `Stale writes are being rejected, ${rate(perSecond)} a second.`
+  if (latest?.task === undefined) return [{ level: 'bad', text }]
+  const { task, token = '?', data } = latest
+  const against = typeof data.highest === 'string' ? ` against ${data.highest}` : ''
+  const from = typeof data.client === 'string' ? `, from ${data.client}` : ''
+  return [{ level: 'bad', text: `${text} Latest:`, task, more: `token ${token}${against}${from}.` }]
+}
+
+/**
+ * @param {number} unresolved
+ * @param {number} holding
+ * @returns {Finding[]}
+ */
+function unknownOutcomes(unresolved, holding) {
+  if (unresolved === 0) return []
+  const kept =
+    holding === 0 ? '' : `, ${holding === unresolved ? 'which' : `${holding} of which`} keep holders out`
+  const text = `${counted(unresolved, 'outcome is', 'outcomes are')} unknown${kept}.`
+  return [
+    {
+      level: 'bad',
+      text: unresolved === 1 ? text.replace('which keep holders', 'which keeps holders') : text,
+    },
+  ]
+}
+
+/**
+ * @param {Status['upstreams']} upstreams
+ * @returns {Finding[]}
+ */
+function upstreams(upstreams) {
+  const down = upstreams.filter(({ state }) => state === 'unreachable')
+  return down.map(({ origin }) => ({ level: 'bad', text: `The resource ${origin} can't be reached.` }))
+}
+
+/**
+ * @param {Status} status
+ * @returns {Finding[]}
+ */
+function writes({ handoversPending, openWrites, oldestOpenWriteMs, frozen }) {
+  /** @type {Finding[]} */
+  const findings = []
+  if (handoversPending > 0) {
+    findings.push({
+      level: 'warn',
+      text: `${counted(handoversPending, 'handover waits', 'handovers wait')}.`,
+    })
+  }
+  if (openWrites > 0 && oldestOpenWriteMs >= OLD_WRITE_MS) {
+    findings.push({ level: 'warn', text: `The oldest open write is ${duration(oldestOpenWriteMs)} old.` })
+  }
+  if (frozen > 0) findings.push({ level: 'warn', text: `${counted(frozen, 'task is', 'tasks are')} frozen.` })
+  return findings
+}
