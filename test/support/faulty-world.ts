@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { Refusal } from '../../src/errors.ts'
 import { Admission, type Ending, NO_WRITE, type Outcome, type WriteRule } from '../../src/gate/admission.ts'
 import type { Permit } from '../../src/gate/permit.ts'
+import type { UnknownWrite } from '../../src/journal/records.ts'
 import type { Claim } from '../../src/token.ts'
 import { PLAIN_ATTEMPT } from './faulty-attempts.ts'
 import { OperationsJudge } from './faulty-operations.ts'
@@ -290,11 +291,25 @@ export class FaultyWorld {
       this.#process.operator.act({ kind: 'act', act: 'thaw', pick: 0 }, task)
     await this.#serveUntilQuiet()
     // Senders that are cut off meanwhile add to the list.
-    for (let round = 0; round < 99 && this.#disk.unresolved[0]; round++) {
-      this.#process.operator.act({ kind: 'act', act: 'resolve', pick: 0 }, this.#disk.unresolved[0].task)
+    for (let round = 0; round < 99; round++) {
+      const [next] = this.#resolvable()
+      if (!next) break
+      const pick = this.#disk.unresolved.filter(({ task }) => task === next.task).indexOf(next)
+      this.#process.operator.act({ kind: 'act', act: 'resolve', pick }, next.task)
       await this.#serveUntilQuiet()
     }
-    assert.deepEqual([this.#disk.unresolved, [...this.#disk.frozen]], [[], []], 'an act had no effect')
+    assert.deepEqual([this.#resolvable(), [...this.#disk.frozen]], [[], []], 'an act had no effect')
+  }
+
+  /** What is being attempted again can't be resolved yet. */
+  #resolvable(): UnknownWrite[] {
+    const { gate } = this.#process
+    return this.#disk.unresolved.filter(({ task, operation }) => {
+      const again = gate.view
+        .open(task)
+        .some(({ admission: { attempt, facts } }) => attempt && facts.operation === operation)
+      return !again
+    })
   }
 
   async #successorsGetRidOfStalledHolders(): Promise<void> {

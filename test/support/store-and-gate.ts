@@ -1,7 +1,7 @@
 /** A gate on a store in memory and a virtual clock, for tests that tell one story each. */
 import assert from 'node:assert/strict'
 import type { Refusal } from '../../src/errors.ts'
-import { Admission, type Ending, NO_WRITE, type WriteRule } from '../../src/gate/admission.ts'
+import { Admission, Attempt, type Ending, NO_WRITE, type WriteRule } from '../../src/gate/admission.ts'
 import { Gate } from '../../src/gate/gate.ts'
 import { Operator } from '../../src/gate/operator.ts'
 import type { GateOptions } from '../../src/gate/options.ts'
@@ -48,6 +48,8 @@ export class GateRig {
   readonly gate: Gate
   readonly operator: Operator
   readonly usage: Usage
+  /** Tasks of which a write was permitted, as told to the observer. */
+  readonly used: string[] = []
   /** Milliseconds of each raise and handover, as told to the observer. */
   readonly raisedMs: number[] = []
   readonly handedOverMs: number[] = []
@@ -70,7 +72,7 @@ export class GateRig {
       observer: {
         raised: (ms) => this.raisedMs.push(ms),
         handedOver: (ms) => this.handedOverMs.push(ms),
-        used: (task) => this.usage.used(task),
+        used: (task) => this.used.push(task),
       },
     })
     this.usage = new Usage(this.store, this.clock)
@@ -87,9 +89,19 @@ export class GateRig {
   ask(token: Token, options: AskOptions | string = {}): Asked {
     const { task = 'k', holder, ...rule } = typeof options === 'string' ? { task: options } : options
     const claim = holder === undefined ? { task, token } : { task, token, holder }
-    const admission = new Admission(claim, { ...NO_WRITE, ...rule }, FACTS)
+    return this.#enter(new Admission(claim, { ...NO_WRITE, ...rule }, FACTS))
+  }
+
+  /** A request that attempts the operation of this key, of the task k, enters the gate; its route holds. */
+  attempt(token: Token, key = 'op-1'): Asked {
+    const rule = { ...NO_WRITE, holds: true }
+    const attempt = new Attempt({ scope: 'default', task: 'k', key })
+    return this.#enter(new Admission({ task: 'k', token }, rule, { ...FACTS, operation: key }, attempt))
+  }
+
+  #enter(admission: Admission): Asked {
     const asked: Asked = { answer: undefined, admission }
-    this.gate.admit(admission).then((answer) => {
+    void this.gate.admit(admission).then((answer) => {
       asked.answer = answer
     })
     return asked
@@ -127,6 +139,13 @@ export class GateRig {
     const permit = await this.permit(token, options)
     assert.equal(permit.begin(), true)
     return permit
+  }
+
+  /** Serves the store until an operator's act is over. */
+  async done<T>(act: Promise<T>): Promise<T> {
+    act.catch(() => {}) // Whoever awaits it below sees it.
+    await this.serveAll()
+    return act
   }
 
   /** What is pending at the store, as text: `load`, `record 9`, `record 9 complete + intent`. */

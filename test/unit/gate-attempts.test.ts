@@ -2,30 +2,16 @@
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
 import type { Refusal } from '../../src/errors.ts'
-import { Admission, Attempt } from '../../src/gate/admission.ts'
+import { type Admission, Attempt } from '../../src/gate/admission.ts'
 import type { Permit } from '../../src/gate/permit.ts'
 import type { AttemptRecord } from '../../src/journal/operations.ts'
 import { NO_TOKEN, type Token } from '../../src/token.ts'
-import { DRAIN_LIMIT_MS, FACTS, GateRig, UNKNOWN } from '../support/store-and-gate.ts'
+import { DRAIN_LIMIT_MS, GateRig, UNKNOWN } from '../support/store-and-gate.ts'
 import { attemptRecord } from '../support/store-operations.ts'
 
-const HOLDS = { handover: 'drain', holds: true, intent: false, standing: false } as const
 const OPEN = { token: 5n, complete: true } as const
 
 class Rig extends GateRig {
-  /** A request that attempts the operation of this key enters the gate. */
-  attempt(token: Token, key: string) {
-    const attempt = new Attempt({ scope: 'default', task: 'k', key })
-    const asked: { admission: Admission; answer: Permit | Refusal | undefined } = {
-      admission: new Admission({ task: 'k', token }, HOLDS, FACTS, attempt),
-      answer: undefined,
-    }
-    void this.gate.admit(asked.admission).then((answer) => {
-      asked.answer = answer
-    })
-    return asked
-  }
-
   record({ id, attempt, claim }: Admission): AttemptRecord {
     return attemptRecord(id, attempt?.id, { token: claim.token })
   }

@@ -32,13 +32,6 @@ function outcomeOf<T>(act: Promise<T>): { value?: T; error?: unknown } {
   return outcome
 }
 
-/** Serves the store until the act is done. */
-async function done<T>(rig: GateRig, act: Promise<T>): Promise<T> {
-  act.catch(() => {}) // Whoever awaits it below sees it.
-  await rig.serveAll()
-  return act
-}
-
 test('a freeze answers once durable, revokes what has not begun, and lists what is at work', async () => {
   const rig = new GateRig({ marks })
   const begun = rig.ask(8n)
@@ -53,7 +46,7 @@ test('a freeze answers once durable, revokes what has not begun, and lists what 
   expect(rig.pending).toEqual(['frozen + act'])
   expect([freeze, interruptions]).toEqual([{}, []])
   await rig.serve()
-  expect(freeze.value).toEqual([{ admission: begun.admission, ageMs: 70 }])
+  expect(freeze.value?.open).toEqual([{ admission: begun.admission, ageMs: 70 }])
   expect(interruptions).toMatchObject([{ code: 'task-frozen' }])
   expect(held.begin()).toBe(false)
   held.release(NOT_SENT)
@@ -72,14 +65,14 @@ test('a request that waits while the freeze commits is refused', async () => {
   await rig.serveAll()
   const freeze = rig.operator.freeze('k', AUTHOR)
   const during = rig.ask(9n)
-  await done(rig, freeze)
+  await rig.done(freeze)
   expect(refusalOf(waiting)).toMatchObject({ code: 'task-frozen' })
   expect(refusalOf(during)).toMatchObject({ code: 'task-frozen' })
 })
 
 test('a frozen task is frozen after its state was forgotten, and others are not', async () => {
   const rig = new GateRig({ marks, cachedTasks: 1 })
-  await done(rig, rig.operator.freeze('k', AUTHOR))
+  await rig.done(rig.operator.freeze('k', AUTHOR))
   ;(await rig.permit(1n, 'other')).release(NOT_SENT)
   expect(await rig.refusal(8n)).toMatchObject({ code: 'task-frozen' })
 })
@@ -111,25 +104,25 @@ test('an act waits for what is under way, and is not stopped by its failure', as
   expect(rig.pending).toEqual(['record 9'])
   await rig.serve('lost')
   await rig.serveAll()
-  expect(freeze.value).toEqual([])
+  expect(freeze.value).toMatchObject({ open: [], record: { frozen: true } })
   expect(rig.disk.frozen.has('k')).toBe(true)
 })
 
 test('a thaw lets writes through again', async () => {
   const rig = new GateRig({ marks })
-  await done(rig, rig.operator.freeze('k', AUTHOR))
-  await done(rig, rig.operator.thaw('k', AUTHOR))
+  await rig.done(rig.operator.freeze('k', AUTHOR))
+  await rig.done(rig.operator.thaw('k', AUTHOR))
   await rig.permit(8n)
   expect(rig.disk.acts.map(({ kind }) => kind)).toEqual(['freeze', 'thaw'])
 })
 
 test('a thaw with the elected holder’s token raises to it in the same commit', async () => {
   const rig = new GateRig({ marks })
-  await done(rig, rig.operator.freeze('k', AUTHOR))
+  await rig.done(rig.operator.freeze('k', AUTHOR))
   const thaw = rig.operator.thaw('k', AUTHOR, 11n)
   await settled()
   expect(rig.pending).toEqual(['record 11 complete + thawed + act'])
-  await done(rig, thaw)
+  await rig.done(thaw)
   expect(rig.disk.acts.at(-1)).toMatchObject({ kind: 'thaw', token: 11n })
   expect(await rig.refusal(10n)).toMatchObject({ code: 'stale-token', highest: 11n })
   await rig.permit(11n)
@@ -138,9 +131,9 @@ test('a thaw with the elected holder’s token raises to it in the same commit',
 test('a thaw to a token that has a write open below it drains first', async () => {
   const rig = new GateRig({ marks })
   const lower = await rig.begun(8n)
-  await done(rig, rig.operator.freeze('k', AUTHOR))
-  const listed = await done(rig, rig.operator.thaw('k', AUTHOR, 11n))
-  expect(listed).toHaveLength(1)
+  await rig.done(rig.operator.freeze('k', AUTHOR))
+  const listed = await rig.done(rig.operator.thaw('k', AUTHOR, 11n))
+  expect(listed.open).toHaveLength(1)
   expect(rig.disk.mark('k')).toMatchObject({ token: 11n, complete: false })
   const successor = rig.ask(11n)
   await rig.serveAll()
@@ -152,8 +145,8 @@ test('a thaw to a token that has a write open below it drains first', async () =
 
 test('a thaw to a token below the mark changes nothing', async () => {
   const rig = new GateRig({ marks })
-  await done(rig, rig.operator.freeze('k', AUTHOR))
-  await expect(done(rig, rig.operator.thaw('k', AUTHOR, 7n))).rejects.toThrow(ActError)
+  await rig.done(rig.operator.freeze('k', AUTHOR))
+  await expect(rig.done(rig.operator.thaw('k', AUTHOR, 7n))).rejects.toThrow(ActError)
   expect(rig.disk.frozen.has('k')).toBe(true)
   expect(rig.disk.acts).toHaveLength(1)
 })
@@ -161,7 +154,7 @@ test('a thaw to a token below the mark changes nothing', async () => {
 test('an operator’s raise revokes and drains like a holder’s, and forgets the holder', async () => {
   const rig = new GateRig({ marks: { k: { token: 8n, complete: true, holder: 'a' } } })
   const [held, begun] = [await rig.permit(8n), await rig.begun(8n)]
-  await done(rig, rig.operator.raise('k', AUTHOR, 12n))
+  await rig.done(rig.operator.raise('k', AUTHOR, 12n))
   expect(held.begin()).toBe(false)
   expect(rig.disk.mark('k')).toMatchObject({ token: 12n, complete: false, holder: undefined })
   expect(rig.disk.acts).toMatchObject([{ kind: 'raise', token: 12n, ...AUTHOR }])
@@ -176,14 +169,14 @@ test('a raise to the mark itself records the act alone; one below the mark is re
   const same = rig.operator.raise('k', AUTHOR, 8n)
   await rig.serve()
   expect(rig.pending).toEqual(['act'])
-  await done(rig, same)
-  await expect(done(rig, rig.operator.raise('k', AUTHOR, 7n))).rejects.toThrow(/8 already, above 7/)
+  await rig.done(same)
+  await expect(rig.done(rig.operator.raise('k', AUTHOR, 7n))).rejects.toThrow(/8 already, above 7/)
   expect(rig.disk.acts).toHaveLength(1)
 })
 
 test('a raise to a floor records it; in grace it is not complete', async () => {
   const rig = new GateRig({ floor: 5n, graceMs: GRACE_MS })
-  await done(rig, rig.operator.raise('k', AUTHOR, 5n))
+  await rig.done(rig.operator.raise('k', AUTHOR, 5n))
   expect(rig.disk.mark('k')).toMatchObject({ token: 5n, recorded: true, complete: false })
 })
 
@@ -199,13 +192,13 @@ async function heldWrite(rig: GateRig): Promise<string> {
 test('a resolution is durable with its act; the same again changes nothing, another is refused', async () => {
   const rig = new GateRig({ marks })
   const id = await heldWrite(rig)
-  const resolved = await done(rig, rig.operator.resolve(id, 'not-applied', AUTHOR))
+  const resolved = await rig.done(rig.operator.resolve(id, 'not-applied', AUTHOR))
   expect(resolved).toMatchObject({ id, resolution: 'not-applied', resolvedBy: 'ops', note: AUTHOR.reason })
   expect(rig.disk.unknownWrite(id)).toMatchObject({ resolution: 'not-applied', resolvedBy: 'ops' })
   expect(rig.disk.acts).toMatchObject([{ kind: 'resolve', task: 'k', ...AUTHOR }])
   const { commitSequence } = rig.disk
-  expect(await done(rig, rig.operator.resolve(id, 'not-applied', AUTHOR))).toMatchObject({ id })
-  await expect(done(rig, rig.operator.resolve(id, 'applied', AUTHOR))).rejects.toThrow(
+  expect(await rig.done(rig.operator.resolve(id, 'not-applied', AUTHOR))).toMatchObject({ id })
+  await expect(rig.done(rig.operator.resolve(id, 'applied', AUTHOR))).rejects.toThrow(
     /resolved as not-applied by ops; it stays so/,
   )
   expect(rig.disk.commitSequence).toBe(commitSequence)
@@ -225,11 +218,11 @@ test('a resolution that failed leaves the write held', async () => {
 
 test('what is not an unknown write can’t be resolved: no record, or an intent that is open', async () => {
   const rig = new GateRig({ marks })
-  await expect(done(rig, rig.operator.resolve('none', 'applied', AUTHOR))).rejects.toThrow(/no record none/)
+  await expect(rig.done(rig.operator.resolve('none', 'applied', AUTHOR))).rejects.toThrow(/no record none/)
   const open = rig.ask(8n, { intent: true })
   await rig.serveAll()
   const resolve = rig.operator.resolve(open.admission.id, 'applied', AUTHOR)
-  await expect(done(rig, resolve)).rejects.toThrow(ActError)
+  await expect(rig.done(resolve)).rejects.toThrow(ActError)
   expect(rig.disk.acts).toEqual([])
 })
 
@@ -243,7 +236,7 @@ test('a write whose outcome becomes unknown while another is resolved stays held
   expect(rig.pending).toEqual(['resolved + act', 'unknown'])
   rig.store.pending[1]?.serve('done')
   await settled()
-  await done(rig, resolve)
+  await rig.done(resolve)
   const refusal = await rig.refusal(9n)
   expect(refusal).toMatchObject({ code: 'handover-held' })
   expect(refusal.held).toHaveLength(1)
@@ -255,7 +248,7 @@ test('bodies are erased in one commit with the act, and the task goes on as it w
   const erase = rig.operator.erase('k', AUTHOR)
   await settled()
   expect(rig.pending).toEqual(['erase-bodies + act'])
-  expect(await done(rig, erase)).toMatchObject([{ admission: { claim: { token: 8n } } }])
+  expect(await rig.done(erase)).toMatchObject({ open: [{ admission: { claim: { token: 8n } } }] })
   expect(rig.disk.acts).toMatchObject([{ kind: 'erase', task: 'k', token: undefined, ...AUTHOR }])
   begun.release(ANSWERED)
   ;(await rig.permit(8n)).release(NOT_SENT)
