@@ -4,19 +4,23 @@
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import { EXIT, ExitError } from '../errors.ts'
+import { BackupDesk } from './backup-desk.ts'
 import type { CommitRequest, FromWorker, Read, ReadRequest, ReadResult, ToWorker } from './messages.ts'
-import { openStore, type StoreFileOptions } from './store-file.ts'
+import { type OpenStore, openStore, type StoreFileOptions } from './store-file.ts'
 import { isStep, RolledBackError, StoreTables } from './store-tables.ts'
 
 /** Changes between checkpoints: keeps the WAL at some tens of megabytes. */
 const CHANGES_PER_CHECKPOINT = 8192
 
+if (!parentPort) throw new Error('commit-worker.ts runs as a worker thread')
 const port = parentPort
-if (!port) throw new Error('commit-worker.ts runs as a worker thread')
 
 const say = (message: FromWorker) => port.postMessage(message)
 
-function serve(tables: StoreTables): void {
+type CloseRequest = Extract<ToWorker, { kind: 'close' }>
+
+function serve(store: OpenStore, tables: StoreTables): void {
+  const backups = new BackupDesk(store, say)
   let sinceCheckpoint = 0
 
   function work(commits: CommitRequest[], reads: ReadRequest[]): void {
@@ -90,29 +94,43 @@ function serve(tables: StoreTables): void {
     }
   }
 
-  port?.on('message', (first: ToWorker) => {
+  port.on('message', (first: ToWorker) => {
     try {
       const commits: CommitRequest[] = []
       const reads: ReadRequest[] = []
-      let message: ToWorker | undefined = first
-      while (message?.kind === 'work') {
-        for (const commit of message.commits) commits.push(commit)
-        for (const read of message.reads) reads.push(read)
-        message = receiveMessageOnPort(port)?.message as ToWorker | undefined
+      let close: CloseRequest | undefined
+      for (let message: ToWorker | undefined = first; message; message = next()) {
+        if (message.kind === 'close') close = message
+        else if (message.kind === 'backup') backups.start(message.id, message.file)
+        else {
+          for (const commit of message.commits) commits.push(commit)
+          for (const read of message.reads) reads.push(read)
+        }
       }
       if (commits.length > 0 || reads.length > 0) work(commits, reads)
-      if (message?.kind === 'backup') {
-        say({ kind: 'no-backup', id: message.id, failure: 'this store makes no backups yet' })
-      } else if (message?.kind === 'close') {
-        tables.close(message.clean)
-        say({ kind: 'closed' })
-        port.close()
-      }
+      if (close)
+        backups
+          .close()
+          .then(() => end(close.clean))
+          .catch(fail)
     } catch (error) {
-      say({ kind: 'fatal', message: describe(error) })
-      port.close()
+      fail(error)
     }
   })
+
+  const next = () => receiveMessageOnPort(port)?.message as ToWorker | undefined
+
+  function end(clean: boolean): void {
+    tables.close(clean)
+    say({ kind: 'closed' })
+    port.close()
+  }
+
+  function fail(error: unknown): void {
+    say({ kind: 'fatal', message: describe(error) })
+    port.close()
+    backups.close()
+  }
 }
 
 function describe(error: unknown): string {
@@ -123,7 +141,7 @@ function describe(error: unknown): string {
 try {
   const store = openStore(workerData as StoreFileOptions)
   const tables = new StoreTables(store)
-  serve(tables)
+  serve(store, tables)
   say({ kind: 'open', origin: store.origin, counts: tables.counts })
 } catch (error) {
   const exitCode = error instanceof ExitError ? error.exitCode : EXIT.unavailable

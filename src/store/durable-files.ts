@@ -22,17 +22,23 @@ const LOCAL_FILE_SYSTEMS = new Map([
   [0x52654973, 'reiserfs'],
 ])
 
-/** Throws {@link ExitError} unless `directory` is on a local file system. Checked on Linux only. */
-export function requireLocalFileSystem(
+/** Where `directory` is, if that is no file system known to be local. Looked at on Linux only. */
+export function foreignFileSystem(
   directory: string,
   statfs: (path: string) => { type: number } = fs.statfsSync,
-): void {
-  if (process.platform !== 'linux') return
+): string | undefined {
+  if (process.platform !== 'linux') return undefined
   const type = statfs(directory).type >>> 0
-  if (LOCAL_FILE_SYSTEMS.has(type)) return
+  return LOCAL_FILE_SYSTEMS.has(type) ? undefined : `a file system (type 0x${type.toString(16)})`
+}
+
+/** Throws {@link ExitError} unless `directory` is on a local file system. */
+export function requireLocalFileSystem(directory: string, statfs?: (path: string) => { type: number }): void {
+  const foreign = foreignFileSystem(directory, statfs)
+  if (foreign === undefined) return
   throw new ExitError(
     EXIT.unavailable,
-    `store.path: ${directory} is on a file system (type 0x${type.toString(16)}) that is not known to be ` +
+    `store.path: ${directory} is on ${foreign} that is not known to be ` +
       'local. NFS, CIFS, FUSE, 9p, CephFS and the like do not keep locks and fsync as the marks need them. ' +
       `Put it on a local one: ${[...LOCAL_FILE_SYSTEMS.values()].join(', ')}.`,
   )
@@ -40,7 +46,16 @@ export function requireLocalFileSystem(
 
 /** Makes the directory's entries durable. */
 export function syncDirectory(directory: string): void {
-  const fd = fs.openSync(directory, 'r')
+  sync(directory, 'r')
+}
+
+/** Makes the file's content durable. Not for a database that this process has open: it would lose its locks. */
+export function syncFile(file: string): void {
+  sync(file, 'r+')
+}
+
+function sync(name: string, flags: string): void {
+  const fd = fs.openSync(name, flags)
   try {
     fs.fsyncSync(fd)
   } finally {
@@ -67,12 +82,7 @@ export function makeDirectory(directory: string): void {
 export function rewriteDurably(file: string): void {
   const copy = `${file}.rewrite`
   fs.copyFileSync(file, copy)
-  const fd = fs.openSync(copy, 'r+')
-  try {
-    fs.fsyncSync(fd)
-  } finally {
-    fs.closeSync(fd)
-  }
+  syncFile(copy)
   fs.renameSync(copy, file)
   syncDirectory(path.dirname(file))
 }

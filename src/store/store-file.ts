@@ -28,6 +28,7 @@ export interface StoreFileOptions {
 
 export interface OpenStore {
   readonly db: DatabaseSync
+  readonly directory: string
   readonly origin: StoreOrigin
   readonly floor: Token
   readonly counts: StoreCounts
@@ -113,6 +114,7 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
     db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
     return {
       db,
+      directory,
       floor: meta.floor as bigint,
       origin: { unclean, intentsWereComplete, created, createdAtMs: Number(meta.created_at_ms) },
       counts: {

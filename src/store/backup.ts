@@ -1,0 +1,153 @@
+/**
+ * A copy of the open store in a new file, made beside its commits.
+ *
+ * SQLite copies the pages through the store's own connection, some at a time, and puts what is committed meanwhile into
+ * the copy as well, so that the copy is the store as of one commit. A second connection, or only a second open file of
+ * `marks.db`, would lose this process its locks on it when it is closed.
+ *
+ * Invariants: the file is whole, checked and synced, or not there; another file is never replaced; whatever happens to
+ * the copy, the store goes on.
+ */
+import fs from 'node:fs'
+import path from 'node:path'
+import { backup, type DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
+import { foreignFileSystem } from './durable-files.ts'
+import { type BackupReport, StoreError } from './mark-store.ts'
+
+/** The thread runs as the file that this one is: TypeScript in the repository, JavaScript in the package. */
+const FINISHER = new URL(
+  import.meta.url.endsWith('.ts') ? './backup-finisher.ts' : './backup-finisher.js',
+  import.meta.url,
+)
+
+/** Copied at a time; a commit waits that long. */
+const PAGES = 100
+/** Pages between two syncs of the copy: else the last one would sync all of it, and commits would wait for that. */
+const PAGES_PER_SYNC = 1000
+/** What stays free on the store's disk. */
+const MARGIN_BYTES = 64 * 1024 * 1024
+/** SQLite's primary result codes for a source that is in a transaction at the moment; OK is what the first step says. */
+const NOT_NOW = new Set([0, 5, 6])
+const ATTEMPTS = 100
+
+export interface BackupSource {
+  readonly db: DatabaseSync
+  /** The store's directory. */
+  readonly directory: string
+  sizes(): { readonly bytes: number; readonly walBytes: number; readonly freeBytes: number }
+}
+
+export class Backup {
+  readonly #source: BackupSource
+  readonly #file: string
+  /** It has this name until it is whole. */
+  readonly #draft: string
+  #aborted = false
+  #begun = false
+
+  constructor(source: BackupSource, file: string) {
+    this.#source = source
+    this.#file = file
+    this.#draft = `${file}.partial`
+  }
+
+  get file(): string {
+    return this.#file
+  }
+
+  /** Ends it soon, with nothing left behind. */
+  abort(): void {
+    this.#aborted = true
+  }
+
+  /** Rejects with {@link StoreError}, and leaves nothing behind. */
+  async run(): Promise<BackupReport> {
+    try {
+      this.#requirePlace()
+      fs.rmSync(this.#draft, { force: true }) // Of a process that was killed.
+      const fd = fs.openSync(this.#draft, 'wx', 0o600)
+      this.#begun = true
+      try {
+        await this.#copy(fd)
+      } finally {
+        fs.closeSync(fd)
+      }
+      if (this.#aborted) throw new StoreError('the store is being closed')
+      return await finish({ draft: this.#draft, file: this.#file })
+    } catch (error) {
+      if (this.#begun)
+        for (const name of [this.#draft, `${this.#draft}-journal`]) fs.rmSync(name, { force: true })
+      throw new StoreError(`no backup was made: ${this.#explain(error)}`, { cause: error })
+    }
+  }
+
+  #requirePlace(): void {
+    const { directory } = this.#source
+    const into = path.dirname(this.#file)
+    if (fs.lstatSync(this.#file, { throwIfNoEntry: false })) {
+      throw new StoreError(`${this.#file} exists already, and is never replaced: name a new file`)
+    }
+    const foreign = foreignFileSystem(into)
+    if (foreign !== undefined) {
+      throw new StoreError(
+        `${this.#file} is on ${foreign} that is not known to be local; one that does not answer would hold up the ` +
+          'commits. Name a file on a local one, and copy it from there',
+      )
+    }
+    if (fs.statSync(into).dev !== fs.statSync(directory).dev) return
+    if (
+      fs.realpathSync(into) === fs.realpathSync(directory) &&
+      /^(marks|lock)\.db/.test(path.basename(this.#file))
+    ) {
+      throw new StoreError(`${this.#file} is a name that the store itself uses: name another file`)
+    }
+    const { bytes, walBytes, freeBytes } = this.#source.sizes()
+    const needed = bytes + walBytes + MARGIN_BYTES
+    if (freeBytes < needed) {
+      throw new StoreError(
+        `${this.#file} is on the disk of the store, where ${freeBytes} bytes are free and ${needed} would be needed ` +
+          'to leave room for marks: name a file on another disk, or make room',
+      )
+    }
+  }
+
+  async #copy(fd: number): Promise<void> {
+    let synced = 0
+    const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) => {
+      if (this.#aborted) throw new StoreError('the store is being closed')
+      const copied = totalPages - remainingPages
+      if (copied < synced + PAGES_PER_SYNC) return
+      fs.fdatasyncSync(fd)
+      synced = copied
+    }
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await backup(this.#source.db, this.#draft, { rate: PAGES, progress })
+        return
+      } catch (error) {
+        const { errcode } = error as { errcode?: number }
+        const again =
+          errcode !== undefined && NOT_NOW.has(errcode & 0xff) && attempt < ATTEMPTS && !this.#aborted
+        if (!again) throw error
+      }
+    }
+  }
+
+  #explain(error: unknown): string {
+    const { code, errcode, message } = error as { code?: string; errcode?: number; message: string }
+    if ((error as Error).name === 'StoreError') return message // Also of one that came from another thread.
+    const cause = errcode === undefined ? (code ?? message) : `SQLite error ${errcode}: ${message}`
+    return `${this.#file} can't be written (${cause}). Check that its directory exists, that this user may write in it, and that its disk has room`
+  }
+}
+
+/** Checks the draft in a thread of its own, syncs it and gives it its name. */
+function finish(names: { readonly draft: string; readonly file: string }): Promise<BackupReport> {
+  return new Promise((resolve, reject) => {
+    const thread = new Worker(FINISHER, { workerData: names })
+    thread.once('message', resolve)
+    thread.once('error', reject)
+    thread.once('exit', () => reject(new StoreError('the thread that checks the copy ended too early')))
+  })
+}
