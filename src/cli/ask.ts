@@ -85,20 +85,15 @@ function redirected({ name }: Endpoint, { status, headers }: Reply): ExitError {
   return new ExitError(EXIT.usage, `${name} answered ${status}, to ${elsewhere}: name that with --server`)
 }
 
-/** What its sentence leaves open is where this caller gets what is missing. */
-function refusalOf(endpoint: Endpoint, { status, headers }: Reply, error: string): ExitError {
-  const after = headers['retry-after']
-  const wait = after === undefined ? 'again later' : `again in ${after} s`
-  const remedies: Readonly<Record<number, string>> = {
-    401: 'Name a file with one of the tokens of its admin.tokenFile with --token-file.',
-    403: "On its host, the socket asks for no token: use --data or --config as the sidecar's user.",
-    404: 'Is this a fencegate as new as this command, and is its admin.tokenFile configured?',
-    421: 'Name the server by its address rather than by a name, or give a token with --token-file.',
-    429: `Ask ${wait}, with a token that is one of its admin.tokenFile.`,
-  }
-  const isTask = status === 404 && /\btask\b|\brecord\b/.test(error)
-  const remedy = endpoint.kind === 'server' && !isTask ? remedies[status] : undefined
-  const sentence = /[.!?]$/.test(error) || remedy === undefined ? error : `${error}.`
-  const exitCode = status >= 500 || status === 429 ? EXIT.unavailable : EXIT.usage
-  return new ExitError(exitCode, remedy === undefined ? sentence : `${sentence} ${remedy}`)
+/** What the sidecar's own sentence leaves open: the options of these commands. */
+const REMEDIES: Readonly<Record<number, string>> = {
+  401: '--token-file names the file that the token stands in.',
+  403: 'With --data or --config, on its host, commands use that socket.',
+  421: 'Or give a token with --token-file.',
+}
+
+function refusalOf(endpoint: Endpoint, { status }: Reply, error: string): ExitError {
+  const remedy = endpoint.kind === 'server' ? REMEDIES[status] : undefined
+  const sentence = remedy === undefined ? error : `${error.replace(/\.?$/, '.')} ${remedy}`
+  return new ExitError(status >= 500 || status === 429 ? EXIT.unavailable : EXIT.usage, sentence)
 }

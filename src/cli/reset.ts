@@ -49,8 +49,7 @@ function firstStep(task: string, options: Options, { mark, to, confirm, expiresI
   return [
     `Nothing has changed yet. The mark of ${plain(task)} would go from ${mark} down to ${to}.`,
     '',
-    plain(warning),
-    `Before you go on, make sure that nobody who was granted a token from ${to} to ${mark} can still write.`,
+    `Warning: ${plain(warning)}`,
     '',
     `To do it, within ${span(expiresInMs)}:`,
     `  ${again(task, { ...options, confirm })}`,

@@ -14,7 +14,7 @@ interface Answer {
   readonly prefix: string
   readonly floor: string
   readonly retired: number
-  readonly kept: number
+  readonly kept?: number
 }
 
 const EXAMPLES = `
@@ -40,10 +40,14 @@ export function addRetire(program: Command, ends: Ends): void {
       const floor = named('--floor', () => parseFloor(options.floor)).toString()
       const answer = await tell<Answer>(options, '/v1/retire', { prefix, idleMs, floor })
       show(options.json, answer, () => [
-        `${counted(answer.retired, 'mark is', 'marks are')} retired, ${answer.kept} kept: in use since, frozen, or with an ` +
-          'unknown outcome.',
+        `${counted(answer.retired, 'mark is', 'marks are')} retired${keptToo(answer)}.`,
         `Tasks that begin with ${plain(prefix)} and have no mark start at ${answer.floor}.`,
       ])
       ends(EXIT.ok)
     })
+}
+
+/** Why some stay: they were used since, are frozen, or have an outcome that is unknown. */
+function keptToo({ kept }: Answer): string {
+  return kept === undefined ? '' : `, ${kept} kept: used since, frozen, or with an unknown outcome`
 }

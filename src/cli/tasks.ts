@@ -83,7 +83,7 @@ async function* upTo<T>(limit: number, pages: AsyncIterable<readonly T[]>): Asyn
 }
 
 function more(limit: number): void {
-  process.stderr.write(`There are more than these ${limit}: see --search, --state, --limit and --all.\n`)
+  process.stderr.write(`There are more than ${limit}: see --search, --state, --limit and --all.\n`)
 }
 
 export function stateOf({ frozen, handover, complete, recorded }: Task): string {

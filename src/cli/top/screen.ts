@@ -83,7 +83,8 @@ function keysOf({ page, paused }: TopState): string {
 
 function listLines({ sample, chosen }: TopState, height: number): Line[] {
   const { tasks, rejections } = sample
-  const index = chosenIndex(rowsOf(sample), chosen)
+  // In a file nothing can be chosen.
+  const index = height === Infinity ? -1 : chosenIndex(rowsOf(sample), chosen)
   // One line for each of the titles, and an empty one between.
   const room = Math.max(2, height - 3)
   const forTasks = Math.min(
