@@ -47,8 +47,17 @@ describe('the package', () => {
   it('holds the build of every source file, the example, the documents and nothing else', () => {
     const built = sourceFiles('src', '.ts').map((file) => file.path.replace(/^src(.*)\.ts$/, 'dist$1.js'))
     const documents = ['ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
+    const page = sourceFiles('src/admin/dashboard', '').filter(({ path: file }) => !file.endsWith('.json'))
+    const served = page.map((file) => file.path.replace(/^src/, 'dist'))
     const guides = fs.readdirSync(path.join(ROOT, 'docs')).map((name) => `docs/${name}`)
-    const expected = [...built, ...documents, ...guides, 'config/fencegate.example.yaml', 'package.json']
+    const expected = [
+      ...built,
+      ...served,
+      ...documents,
+      ...guides,
+      'config/fencegate.example.yaml',
+      'package.json',
+    ]
     const packed = fs.readdirSync(installed, { recursive: true, withFileTypes: true })
     const files = packed.filter((entry) => entry.isFile())
     expect(

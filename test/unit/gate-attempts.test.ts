@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { expect, test } from 'vitest'
 import type { Refusal } from '../../src/errors.ts'
-import { type Admission, Attempt } from '../../src/gate/admission.ts'
+import type { Admission } from '../../src/gate/admission.ts'
 import type { Permit } from '../../src/gate/permit.ts'
 import type { AttemptRecord } from '../../src/journal/operations.ts'
 import { NO_TOKEN, type Token } from '../../src/token.ts'
