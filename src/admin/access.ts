@@ -88,7 +88,8 @@ function isOwnName(host = ''): boolean {
 
 /** What a proxy and this server might read differently. */
 function requireOneField({ raw }: FastifyRequest): void {
-  if ((raw.headersDistinct.authorization?.length ?? 0) <= 1) return
+  const fields = raw.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'authorization')
+  if (fields.length <= 1) return
   throw new RequestError(400, 'Authorization is there more than once: send one bearer token')
 }
 

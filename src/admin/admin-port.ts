@@ -27,57 +27,57 @@ export interface AdminPortOptions {
 }
 
 export class AdminPort {
-  readonly #server: FastifyInstance
   readonly #options: AdminPortOptions
-  #isLocal = false
+  #server: FastifyInstance | undefined
 
   constructor(options: AdminPortOptions) {
     this.#options = options
-    const failed = (error: Error) => options.sources.failed(error)
-    this.#server = makeServer({ failed, requestTimeoutMs: REQUEST_MS, silenceMs: SILENCE_MS })
-    limitConnections(this.#server.server, CONNECTIONS)
   }
 
   async listen({ host, port }: Address): Promise<Address> {
-    await this.#addRoutes()
-    // Before the first request comes.
-    this.#server.server.once('listening', () => {
-      this.#isLocal = isLoopback(this.#address.address)
+    let isLocal = false
+    const server = await adminServer(this.#options, () => isLocal)
+    this.#server = server
+    const bound = () => server.server.address() as AddressInfo
+    server.server.once('listening', () => {
+      isLocal = isLoopback(bound().address)
     })
-    await this.#server.listen({ host, port })
-    const bound = this.#address
-    return { host: bound.address, port: bound.port }
+    await server.listen({ host, port })
+    return { host: bound().address, port: bound().port }
   }
 
-  get #address(): AddressInfo {
-    return this.#server.server.address() as AddressInfo
+  async close(): Promise<void> {
+    await this.#server?.close()
   }
+}
 
-  close(): Promise<void> {
-    return this.#server.close()
-  }
-
-  async #addRoutes(): Promise<void> {
-    const { api, sources, tokens } = this.#options
-    const server = this.#server
-    server.addHook('onRequest', async ({ method, url, routeOptions }) => {
-      if (this.#isLocal || tokens() || HEALTH_ROUTES.has(routeOptions.url)) return
-      throw new RequestError(
-        404,
-        `there is no ${method} ${url.split('?')[0]} on an address that other hosts reach: set admin.tokenFile`,
-      )
+/** @param isLocal whether only this host can reach it. */
+export async function adminServer(
+  { api, sources, tokens }: AdminPortOptions,
+  isLocal: () => boolean,
+): Promise<FastifyInstance> {
+  const failed = (error: Error) => sources.failed(error)
+  const server = makeServer({ failed, requestTimeoutMs: REQUEST_MS, silenceMs: SILENCE_MS })
+  limitConnections(server.server, CONNECTIONS)
+  server.addHook('onRequest', async ({ method, url, routeOptions }) => {
+    if (isLocal() || tokens() || HEALTH_ROUTES.has(routeOptions.url)) return
+    const path = url.split('?')[0]
+    throw new RequestError(
+      404,
+      `there is no ${method} ${path} where other hosts reach it: set admin.tokenFile`,
+    )
+  })
+  await AdminApi.describe(server)
+  addHealth(server, sources)
+  await server.register(async (guarded) => {
+    await guard(guarded, {
+      clock: sources.clock,
+      tokens,
+      shutOut: (address) =>
+        sources.noted({ address }, 'too many wrong bearer tokens: this address is shut out'),
     })
-    await AdminApi.describe(server)
-    addHealth(server, sources)
-    await server.register(async (guarded) => {
-      await guard(guarded, {
-        clock: sources.clock,
-        tokens,
-        shutOut: (address) =>
-          sources.noted({ address }, 'too many wrong bearer tokens: the address is shut out for a minute'),
-      })
-      api.addTo(guarded, 'token')
-    })
-    await addDashboard(server)
-  }
+    api.addTo(guarded, 'token')
+  })
+  await addDashboard(server)
+  return server
 }

@@ -14,15 +14,12 @@ export async function addDashboard(on: FastifyInstance): Promise<void> {
     prefix: '/',
     dotfiles: 'deny',
     cacheControl: false,
-    allowedPath: isOfThePage,
+    // A route for each file that there is, and none for any other path.
+    wildcard: false,
+    globIgnore: ['tsconfig.json'],
     setHeaders: (reply) => void reply.headers(PAGE_HEADERS),
   })
   for (const file of ['uPlot.esm.js', 'uPlot.min.css']) {
     on.get(`/vendor/${file}`, { schema: { hide: true } }, (_request, reply) => reply.sendFile(file, UPLOT))
   }
-}
-
-/** What checks its types is in the same folder. */
-function isOfThePage(file: string): boolean {
-  return /^\/?(|[\w.-]+\.(html|js|css|svg))$/.test(file)
 }

@@ -63,8 +63,7 @@ function fail(error: Error & { statusCode?: number }, reply: FastifyReply, faile
   if (status === 500) failed(error)
   const after = error instanceof RequestError ? error.retryAfter : status === 503 ? 1 : undefined
   if (after !== undefined) reply.header('Retry-After', String(after))
-  const message =
-    status === 500 ? 'the sidecar failed to answer: its log says why' : explained(status, error.message)
+  const message = status === 500 ? 'the sidecar failed to answer: its log says why' : explained(status, error)
   return reply.code(status).headers(API_HEADERS).type('application/json').send({ error: message })
 }
 
@@ -76,8 +75,11 @@ function statusOf(error: Error & { statusCode?: number }): number {
 }
 
 /** Where the framework says what is wrong, but not what to do. */
-function explained(status: number, message: string): string {
+function explained(status: number, { code, message }: NodeJS.ErrnoException): string {
+  if (code === 'FST_ERR_BAD_URL')
+    return 'the path has a "%" that escapes no UTF-8: write "%25" for that character'
   if (status === 413) return `the body is longer than ${BODY_BYTES} bytes: write a shorter one`
+  if (status === 414) return 'the path is too long: the name of a task has 256 characters at most'
   if (status === 415) return 'the Content-Type is not application/json: send JSON, and say so'
   return message
 }
