@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- [--quick] [--only NAME]... [--profile] [--json] [--dir DIRECTORY]`: what writes,
- * raises, tasks, large bodies and idle connections cost, measured here and now. Linux only, because it reads /proc. What else the machine does
- * moves every figure but the ratios.
+ * raises, tasks, restarts, large bodies and idle connections cost, measured here and now. Linux only, because it reads
+ * /proc. What else the machine does moves every figure but the ratios.
  */
 import fs from 'node:fs'
 import os from 'node:os'
@@ -15,6 +15,7 @@ import { build, endAll } from './processes.ts'
 import { raises } from './raises.ts'
 import { reconciling } from './reconcile.ts'
 import { render, type Scale, type Section } from './report.ts'
+import { restarts } from './restart.ts'
 import { upload } from './upload.ts'
 import { fencedWrites, profileWrites } from './writes.ts'
 
@@ -26,6 +27,7 @@ const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> =
   memory,
   reconcile: reconciling,
   upload,
+  restart: restarts,
   idle,
 }
 

@@ -51,14 +51,15 @@ async function measure(tasks: number, { directory, quick, main }: Scale): Promis
 }
 
 /** A store with that many tasks, each at token 8, named as `load.ts` names them. */
-function fill(data: string, tasks: number): void {
+export function fill(data: string, tasks: number): void {
   initStore(data, 0n, 1000)
   const db = new DatabaseSync(path.join(data, STORE_FILE))
   try {
     db.prepare(
       `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?)
-       INSERT INTO marks (task, token, complete) SELECT printf('settlement-%07d', n), 8, 1 FROM numbers`,
-    ).run(tasks)
+       INSERT INTO marks (task, token, complete, used_at_ms)
+         SELECT printf('settlement-%07d', n), 8, 1, ? FROM numbers`,
+    ).run(tasks, Date.now())
   } finally {
     db.close()
   }
