@@ -18,7 +18,7 @@ export default defineConfig({
     projects: [
       shard('servers', '{etcd,full,git,torture,webdav}-*'),
       shard('browser', 'browser-*'),
-      shard('tools', '{metrics,top}-*'),
+      shard('tools', '{metrics,prometheus,top}-*'),
       shard('faults-gate', 'planted-gate'),
       shard('faults-wire', 'planted-wire'),
       shard('faults-once', 'planted-once'),
