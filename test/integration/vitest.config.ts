@@ -19,6 +19,7 @@ export default defineConfig({
       shard('servers', '{etcd,full,git,torture,webdav}-*'),
       shard('browser', 'browser-*'),
       shard('tools', '{metrics,prometheus,top}-*'),
+      shard('chart', 'helm-*'),
       shard('faults-gate', 'planted-gate'),
       shard('faults-wire', 'planted-wire'),
       shard('faults-once', 'planted-once'),

@@ -83,8 +83,8 @@ volumeMounts:
 {{- with (include "fencegate.secretFiles" . | fromYaml).files }}
 - name: fencegate-secrets
   projected:
-    # For the pod's fsGroup and nobody else.
-    defaultMode: 0440
+    # 0440: for the pod's fsGroup and nobody else.
+    defaultMode: 288
     sources:
       {{- range . }}
       - secret:
