@@ -1,5 +1,5 @@
 /** Real Helm, of both versions that are in use, and what it renders. */
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -45,7 +45,6 @@ export interface Manifest {
 export interface Ran {
   readonly ok: boolean
   readonly stdout: string
-  /** Without the lines that tell of the run itself. */
   readonly stderr: string
 }
 
@@ -84,6 +83,14 @@ export class Helm {
     })
     if (error) throw error
     return { ok: status === 0, stdout, stderr }
+  }
+
+  /** The same beside this thread, which may be what Helm speaks to. */
+  running(...args: string[]): Promise<Ran> {
+    return new Promise((resolve) => {
+      const options = { env: this.#env, encoding: 'utf8', timeout: 60_000 } as const
+      execFile(this.#file, args, options, (error, stdout, stderr) => resolve({ ok: !error, stdout, stderr }))
+    })
   }
 
   /** What `helm template` says of a chart. */
