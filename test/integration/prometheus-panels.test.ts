@@ -2,13 +2,16 @@
  * Prometheus scrapes a sidecar under load, to which everything happens that people alert on. Then every name in the rules
  * and in the dashboard is one that was scraped, and every panel shows data.
  */
+import fs from 'node:fs'
+import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readPage } from '../support/markdown.ts'
 import { command } from '../support/operator.ts'
 import { encode, RawClient } from '../support/raw-client.ts'
 import { Held } from '../support/recording-upstream.ts'
 import { claim, scene } from '../support/scene.ts'
 import { until } from '../support/wait.ts'
-import { RULES_FILE, rules, selectorsOf } from './alert-rules.ts'
+import { ROOT, RULES_FILE, rules, selectorsOf } from './alert-rules.ts'
 import { dashboard, panels, substituted } from './grafana-dashboard.ts'
 import { PrometheusServer } from './prometheus-server.ts'
 
@@ -136,6 +139,15 @@ test('every rule is evaluated without a fault, and the alerts for what happened 
     ]),
   )
   expect(states).not.toContain('FencegateAbsent firing')
+})
+
+test('the queries of the runbooks are valid', async () => {
+  const directory = path.join(ROOT, 'docs/runbooks')
+  const pages = fs.readdirSync(directory).map((name) => fs.readFileSync(path.join(directory, name), 'utf8'))
+  const asked = pages.flatMap((text) => readPage(text).fences.filter(({ language }) => language === 'promql'))
+  const lines = asked.flatMap(({ text }) => text.trim().split('\n'))
+  expect(lines.length).toBeGreaterThan(2)
+  for (const line of lines) await prometheus.query(line)
 })
 
 test('every variable has values', async () => {
