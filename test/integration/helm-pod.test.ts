@@ -3,7 +3,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
+import { environmentOf, parseDockerfile, type Stage } from '../support/dockerfile.ts'
 import { CHART, HELM_VERSIONS, Helm, type Manifest, NAMESPACE, only, VALUE_SETS } from '../support/helm.ts'
+import { ROOT } from '../support/sources.ts'
 
 const helm = new Helm(HELM_VERSIONS[0] as 4)
 const valuesOf = (name: string) => VALUE_SETS.find((set) => set.name === name)?.file as string
@@ -46,6 +48,30 @@ describe('every pod of the chart', () => {
         capabilities: { drop: ['ALL'] },
         seccompProfile: { type: 'RuntimeDefault' },
       })
+    }
+  })
+})
+
+describe('the image', () => {
+  const dockerfile = fs.readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8')
+  const image = parseDockerfile(dockerfile).at(-1) as Stage
+  const { spec } = only(render('standalone'), 'StatefulSet').spec.template
+
+  it('has the user that the pod runs as', () => {
+    const { runAsUser, runAsGroup } = spec.securityContext
+    expect(image.instructions.find(({ name }) => name === 'USER')?.text).toBe(`${runAsUser}:${runAsGroup}`)
+  })
+
+  it("has no setting of its own that would beat the chart's", () => {
+    const own = Object.keys(environmentOf(image)).filter((name) => name.startsWith('FENCEGATE_'))
+    const set: string[] = spec.containers[0].env.map(({ name }: { name: string }) => name)
+    expect(own.filter((name) => !set.includes(name))).toEqual([])
+  })
+
+  it('has the program where the notes and the page say that it is', () => {
+    const command = image.instructions.find(({ name }) => name === 'ENTRYPOINT')?.exec?.join(' ') as string
+    for (const file of ['templates/NOTES.txt', 'README.md']) {
+      expect(fs.readFileSync(path.join(CHART, file), 'utf8')).toContain(`-- ${command} `)
     }
   })
 })

@@ -20,7 +20,7 @@ export function typeFaults(manifests: readonly Manifest[]): string {
   const directory = fs.mkdtempSync(path.join(cache, 'types-'))
   try {
     const lines = manifests.map((manifest, i) => {
-      const type = `import('${moduleOf(manifest)}').I${manifest.kind}`
+      const type = `import("${moduleOf(manifest)}").I${manifest.kind}`
       return `export const m${i}: ${type} = ${JSON.stringify(manifest, null, 1)}\n`
     })
     const file = path.join(directory, 'manifests.ts')
