@@ -1,4 +1,4 @@
-/** The chart's Grafana dashboard, as the tests read it: its panels' queries, with the variables as Grafana sets them. */
+/** The chart's Grafana dashboard, as the tests read it: its panels' queries, with variables as Grafana sets them. */
 import fs from 'node:fs'
 import path from 'node:path'
 import { ROOT } from './alert-rules.ts'

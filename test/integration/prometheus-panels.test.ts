@@ -1,6 +1,6 @@
 /**
- * Prometheus scrapes a sidecar under load, to which everything happens that people alert on. Then every name in the rules
- * and in the dashboard is one that was scraped, and every panel shows data.
+ * Prometheus scrapes a sidecar under load, to which everything happens that people alert on. Then every name in the
+ * rules and in the dashboard is one that was scraped, and every panel shows data.
  */
 import fs from 'node:fs'
 import path from 'node:path'
