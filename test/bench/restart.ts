@@ -28,7 +28,13 @@ const KINDS: readonly Kind[] = [
   { name: 'SIGTERM, holders go on', signal: 'SIGTERM', rising: false, config: {} },
   { name: 'SIGTERM, delay 3s', signal: 'SIGTERM', rising: false, config: { shutdown: { delay: '3s' } } },
   { name: 'SIGKILL, holders go on', signal: 'SIGKILL', rising: false, config: { restartGrace: '30s' } },
-  { name: 'SIGKILL, new holders, intents', signal: 'SIGKILL', rising: true, config: { routes: INTENTS } },
+  {
+    name: 'SIGKILL, new holders, intents',
+    signal: 'SIGKILL',
+    rising: true,
+    // So long that it would show if it were waited out.
+    config: { routes: INTENTS, restartGrace: '30s' },
+  },
   { name: 'SIGKILL, new holders, grace 5s', signal: 'SIGKILL', rising: true, config: { restartGrace: '5s' } },
 ]
 

@@ -25,7 +25,7 @@ done
 # What the tests run or load, each with the Debian package that has it.
 needs=(
   mount:mount unshare:util-linux script:bsdutils faketime:faketime git:git rclone:rclone etcd:etcd-server
-  chromium:chromium promtool:prometheus
+  chromium:chromium promtool:prometheus curl:curl
   /usr/sbin/nginx:nginx-light
   /usr/lib/nginx/modules/ngx_http_dav_ext_module.so:libnginx-mod-http-dav-ext
 )

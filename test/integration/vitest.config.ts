@@ -18,7 +18,7 @@ export default defineConfig({
     projects: [
       shard('servers', '{etcd,full,git,torture,webdav}-*'),
       shard('browser', 'browser-*'),
-      shard('tools', '{metrics,prometheus,top}-*'),
+      shard('tools', '{docs,metrics,prometheus,top}-*'),
       shard('chart', 'helm-*'),
       shard('faults-gate', 'planted-gate'),
       shard('faults-wire', 'planted-wire'),

@@ -49,7 +49,7 @@ describe('the package', () => {
     const documents = ['ARCHITECTURE.md', 'CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md']
     const page = sourceFiles('src/admin/dashboard', '').filter(({ path: file }) => !file.endsWith('.json'))
     const served = page.map((file) => file.path.replace(/^src/, 'dist'))
-    const guides = fs.readdirSync(path.join(ROOT, 'docs')).map((name) => `docs/${name}`)
+    const guides = sourceFiles('docs').map((file) => file.path)
     const expected = [
       ...built,
       ...served,

@@ -73,7 +73,9 @@ export class PageRun {
   static async of(page: Page): Promise<string[]> {
     const resource = http.createServer((request, response) => {
       request.resume()
-      request.once('end', () => response.end('stored\n'))
+      request.once('end', () =>
+        response.setHeader('content-type', 'application/json').end('{"stored":true}\n'),
+      )
     })
     const run = new PageRun({
       data: await freePort(),
@@ -129,7 +131,6 @@ export class PageRun {
     const { data, admin, resource } = this.#ports
     return text
       .replaceAll('/var/lib/fencegate', path.join(this.#directory, 'data'))
-      .replace(/^( *listen: |.*listen: ")?0\.0\.0\.0:/gm, '$1127.0.0.1:')
       .replace(/\b(localhost|127\.0\.0\.1):8470\b/g, `127.0.0.1:${data}`)
       .replace(/\b(localhost|127\.0\.0\.1):8471\b/g, `127.0.0.1:${admin}`)
       .replace(/(\burl: "?)https?:\/\/[^\s"},]+/g, `$1http://127.0.0.1:${resource}`)
@@ -177,6 +178,10 @@ export class PageRun {
       env: {
         PATH: `${path.join(this.#directory, 'bin')}:${process.env.PATH}`,
         FENCEGATE_DATA: path.join(this.#directory, 'data'),
+        NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/node-compile'),
+        // The environment beats the file, which may leave them to their defaults.
+        FENCEGATE_LISTEN: `127.0.0.1:${this.#ports.data}`,
+        FENCEGATE_ADMIN: `127.0.0.1:${this.#ports.admin}`,
       },
     })
     this.#children.push(child)
