@@ -181,6 +181,13 @@ describe('a mesh', () => {
     const manifests = render('mesh', ...set(`mesh.provider=${provider}`))
     expect(only(manifests, 'StatefulSet').spec.template.metadata.annotations[annotation]).toBe(ports)
   })
+
+  it('puts no proxy beside the Job that makes the store, which would keep it from ending', () => {
+    const podOf = (provider: string) =>
+      only(render('mesh', ...set(`mesh.provider=${provider}`)), 'Job').spec.template.metadata
+    expect(podOf('istio').labels['sidecar.istio.io/inject']).toBe('false')
+    expect(podOf('linkerd').annotations['linkerd.io/inject']).toBe('disabled')
+  })
 })
 
 describe('a change of the configuration', () => {

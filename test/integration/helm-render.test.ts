@@ -133,7 +133,7 @@ describe('the checks', () => {
     expect(models.faults(faulty({ clusterIP: 7 }))).toEqual(['Service x.spec.clusterIP is no string: 7'])
     expect(typeFaults([service])).toBe('')
     expect(typeFaults([faulty({ ports: [{ port: 1, prot: 1 }] })])).toMatch(/prot.* does not exist/)
-    expect(typeFaults([faulty({ ports: [{}] })])).toContain("Property 'port' is missing")
+    expect(typeFaults([faulty({ ports: [{}] })])).toMatch(/Property .*port.* is missing/)
     await expect(requireSchema(faulty({ ports: [{}] }))).rejects.toThrow('port')
   })
 

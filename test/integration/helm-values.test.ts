@@ -154,6 +154,36 @@ function namesOf(values: Record<string, unknown>): string[] {
   return walk(values, '')
 }
 
+describe('README.md', () => {
+  const page = fs.readFileSync(path.join(CHART, 'README.md'), 'utf8')
+  const blocks = [...page.matchAll(/^ *```yaml\n([\s\S]*?)^ *```/gm)].map(([, text = '']) => parse(text))
+
+  it('has values that are enough, with what the command says besides', () => {
+    const file = path.join(temporaryDirectory(), 'values.yaml')
+    fs.writeFileSync(file, JSON.stringify(blocks.find(({ image }) => image)))
+    expect(page).toContain('--values ledger-fence.yaml --set init.enabled=true')
+    const kinds = newest
+      .manifests(CHART, '--values', file, '--set', 'init.enabled=true')
+      .map(({ kind }) => kind)
+    expect(kinds).toEqual(expect.arrayContaining(['StatefulSet', 'NetworkPolicy', 'Job']))
+  })
+
+  it('has values for the sidecar that the schema takes', () => {
+    const file = path.join(temporaryDirectory(), 'values.yaml')
+    fs.writeFileSync(file, JSON.stringify(blocks.find(({ fencegate }) => fencegate).fencegate))
+    const { ok, stderr } = newest.template(CHART, '--values', file, '--set', 'init.enabled=true')
+    expect({ ok, stderr: ok ? '' : stderr }).toEqual({ ok: true, stderr: '' })
+  })
+
+  it('names the templates that there are for other charts', () => {
+    const templates = fs.readFileSync(path.join(CHART, 'templates/_sidecar.tpl'), 'utf8')
+    const defined = [...templates.matchAll(/define "(fencegate\.sidecar\.\w+)"/g)].map(([, name]) => name)
+    const named = [...page.matchAll(/`(fencegate\.sidecar\.\w+)`/g)].map(([, name]) => name)
+    const inner = ['fencegate.sidecar.isNative', 'fencegate.sidecar.requireMode']
+    expect([...named, ...inner].sort()).toEqual(defined.sort())
+  })
+})
+
 describe('the rendered configuration', () => {
   it.each(VALUE_SETS)('of the values "$name" has no fault for the program', ({ file }) => {
     const manifests = newest.manifests(CHART, '--values', file)
