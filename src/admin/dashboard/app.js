@@ -51,6 +51,7 @@ function showHeader() {
     status,
     answeredAtMs,
     stalePerSecond: rates.stalePerSecond,
+    staleLastMinute: rates.staleLastMinute,
     latest: feed.recent.entries[0],
     holding: unknown.filter(({ holds }) => holds).length,
   })

@@ -14,6 +14,7 @@ import { situation } from './situation.js'
  * @property {Status | undefined} status
  * @property {number | undefined} answeredAtMs
  * @property {number} stalePerSecond
+ * @property {number} staleLastMinute
  * @property {Entry | undefined} latest
  * @property {number} holding
  */
@@ -59,7 +60,7 @@ export class Header {
     setAttribute(phase, 'title', `since ${new Date(status.startedAtMs).toISOString()}`)
     byId('grace').hidden = !status.grace
     this.#upstreams.render(status.upstreams)
-    this.#numbers(status, shown.stalePerSecond)
+    this.#numbers(status, shown)
   }
 
   /** @param {Finding[]} findings */
@@ -76,17 +77,17 @@ export class Header {
 
   /**
    * @param {Status} status
-   * @param {number} stalePerSecond
+   * @param {Pick<Shown, 'stalePerSecond' | 'staleLastMinute'>} rates
    */
   #numbers(
     { staleRejections, unresolved, handoversPending, openWrites, oldestOpenWriteMs, frozen, tasks },
-    stalePerSecond,
+    { stalePerSecond, staleLastMinute },
   ) {
     const { stale, unknown, handovers, open, frozen: cold } = this.#tiles
     stale(
       rate(stalePerSecond),
       `${grouped(staleRejections)} since the start`,
-      stalePerSecond > 0 ? 'bad' : '',
+      staleLastMinute > 0 ? 'bad' : '',
     )
     unknown(
       grouped(unresolved),
@@ -135,7 +136,7 @@ function findingRow(_finding) {
       setText(text, now.text)
       if (task.textContent !== (now.task ?? ''))
         task.replaceChildren(now.task === undefined ? '' : taskLink(now.task))
-      setText(more, now.more === undefined ? '' : `: ${now.more}`)
+      setText(more, now.more === undefined ? '' : `, ${now.more}`)
     },
   }
 }

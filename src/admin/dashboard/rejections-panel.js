@@ -74,21 +74,49 @@ export class RejectionsPanel {
   }
 }
 
-/** @param {Entry} entry an entry never changes */
-export function rejectionRow({ seq, atMs, task, token, data }) {
-  const { code, highest, route, client, userAgent } = /** @type {Record<string, string | undefined>} */ (data)
+/**
+ * @param {Entry} entry an entry never changes
+ * @returns {import('./dom.js').Row<Entry>}
+ */
+export function rejectionRow(entry) {
+  const { code = '', route = 'none' } = texts(entry)
+  const what = `${code}, route ${route}`
+  return row(entry, twoLines(entry.task === undefined ? '–' : taskLink(entry.task), what))
+}
+
+/**
+ * The same where the task is plain already.
+ *
+ * @param {Entry} entry
+ */
+export function rejectionRowOfTask(entry) {
+  const { code = '', route = 'none' } = texts(entry)
+  return row(entry, twoLines(code, `route ${route}`))
+}
+
+/** @param {Entry} entry */
+function texts({ data }) {
+  return /** @type {Record<string, string | undefined>} */ (data)
+}
+
+/**
+ * @param {Entry} entry
+ * @param {HTMLElement} what
+ */
+function row(entry, what) {
+  const { seq, atMs, token, data } = entry
+  const { highest, client = '', userAgent = '' } = texts(entry)
   const times = Number(data.count ?? 1)
-  const agent = el('div', { class: 'clamp', title: userAgent }, userAgent ?? '')
   const element = el(
     'tr',
     { 'data-seq': String(seq) },
     twoLines(time(atMs), times > 1 ? `${grouped(times)} times` : ''),
-    twoLines(task === undefined ? '–' : taskLink(task), `${code ?? ''}, route ${route ?? 'none'}`),
+    what,
     twoLines(
       el('span', { class: 'token-value' }, token ?? '–'),
       highest === undefined ? '' : el('span', { class: 'token-value' }, `against ${highest}`),
     ),
-    twoLines(client ?? '', agent),
+    twoLines(client, el('div', { class: 'clamp', title: userAgent }, userAgent)),
   )
   return { element, update: () => {} }
 }

@@ -7,7 +7,7 @@ import { Facts } from './facts.js'
 import { counted, duration } from './format.js'
 import { actOnTask, resolution } from './operations.js'
 import { sign, taskInAddress, time, twoLines } from './pieces.js'
-import { rejectionRow } from './rejections-panel.js'
+import { rejectionRowOfTask } from './rejections-panel.js'
 import { WriteTable } from './write-table.js'
 
 /** @import { ActDialog } from './act-dialog.js' */
@@ -80,9 +80,9 @@ class TaskView {
   #heldSection = el('section', { hidden: true })
   #held
   #rejections = table(
-    ['Time', 'Task', 'Token', 'From'],
+    ['Time', 'Refused as', 'Token', 'From'],
     ({ seq }) => seq,
-    rejectionRow,
+    rejectionRowOfTask,
     'No rejection of this task is on record.',
   )
   #record = table(['Time', 'Act', 'Reason'], ({ seq }) => seq, actRow, 'Nobody has acted on this task.')
@@ -98,7 +98,7 @@ class TaskView {
     this.#api = api
     this.#acts = acts
     this.#buttons = this.#actButtons()
-    const held = el('ul', { class: 'effects' })
+    const held = el('ul', { class: 'plain-list held' })
     this.#held = new KeyedList(
       held,
       (/** @type {Unknown} */ { id }) => id,
@@ -215,13 +215,8 @@ class TaskView {
     const resolve = button('Resolve', () => this.#acts.open(resolution(this.#api, write)), {
       'aria-label': `Resolve ${method} ${target}`,
     })
-    const element = el(
-      'li',
-      {},
-      el('span', { class: 'mono' }, `${method} ${target}`),
-      `, token ${token} `,
-      resolve,
-    )
+    const what = el('span', {}, el('span', { class: 'mono' }, `${method} ${target}`), `, token ${token}`)
+    const element = el('li', {}, what, resolve)
     return { element, update: () => {} }
   }
 }
