@@ -53,7 +53,7 @@ function authorOf(endpoint: Endpoint, by: string | undefined): { by?: string } {
 }
 
 /** A container's user often has no name. */
-function userName(): string {
+export function userName(): string {
   try {
     return os.userInfo().username
   } catch {

@@ -19,6 +19,7 @@ import { addJournal } from './journal.ts'
 import { addOperations } from './operations.ts'
 import { addReconcile } from './reconcile.ts'
 import { addReset } from './reset.ts'
+import { addRestore } from './restore.ts'
 import { addRetire } from './retire.ts'
 import { addServe } from './serve.ts'
 import { addStatus } from './status.ts'
@@ -37,7 +38,7 @@ const COMMANDS: readonly ((program: Command, ends: Ends) => void)[] = [
   ...[addStatus, addTasks, addTask, addTop],
   ...[addFence, addActs, addUnknown],
   ...[addJournal, addOperations, addReconcile, addErase],
-  ...[addConfig, addStore, addBackup, addRetire, addReset],
+  ...[addConfig, addStore, addBackup, addRestore, addRetire, addReset],
   addCompletion,
 ]
 
