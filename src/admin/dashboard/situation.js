@@ -94,7 +94,7 @@ function upstreams(upstreams) {
  * @param {Status} status
  * @returns {Finding[]}
  */
-function writes({ handoversPending, openWrites, oldestOpenWriteMs, frozen }) {
+function writes({ handoversPending, openWrites, oldestOpenWriteMs = 0, frozen }) {
   /** @type {Finding[]} */
   const findings = []
   if (handoversPending > 0) {
