@@ -137,6 +137,11 @@ export class MemoryDisk {
 
   prune(limits: PruneLimits): Pruned {
     const entries = this.journal.prune(limits)
+    const resolvedBeforeMs = limits.nowMs - limits.maxAgeMs
+    for (const write of this.writes.values()) {
+      if (isUnknown(write) && (write.resolvedAtMs ?? Infinity) <= resolvedBeforeMs)
+        this.writes.delete(write.id)
+    }
     return { entries, ...this.operations.prune(limits), more: false }
   }
 
