@@ -41,7 +41,7 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 export class Metrics {
-  readonly registry: Registry = exemplarRegistry()
+  readonly #registry = exemplarRegistry()
   readonly #totals = new Totals()
   /** Routes whose series are there. */
   readonly #routes = new Set<string>()
@@ -84,12 +84,12 @@ export class Metrics {
   )
 
   constructor(version: string, source: MetricsSource) {
-    collectDefaultMetrics({ register: this.registry })
+    collectDefaultMetrics({ register: this.#registry })
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
         name: `fencegate_${name}`,
         help,
-        registers: [this.registry],
+        registers: [this.#registry],
         collect() {
           this.set(read())
         },
@@ -105,22 +105,21 @@ export class Metrics {
     this.#reload = new Gauge({
       name: 'fencegate_config_last_reload_successful',
       help: 'Whether the configuration that was read last is in force',
-      registers: [this.registry],
+      registers: [this.#registry],
     })
     this.#reload.set(1)
     new Gauge({
       name: 'fencegate_build_info',
       help: 'The version that runs',
       labelNames: ['version'],
-      registers: [this.registry],
+      registers: [this.#registry],
     }).set({ version }, 1)
-    this.registry.setContentType(Registry.PROMETHEUS_CONTENT_TYPE)
   }
 
   /** All metrics, in the format that the scraper's Accept field asks for. */
   async scrape(accept: string | undefined): Promise<Scrape> {
     const format = negotiate(accept)
-    const families = (await this.registry.getMetricsAsJSON()) as unknown as Family[]
+    const families = (await this.#registry.getMetricsAsJSON()) as unknown as Family[]
     return { contentType: CONTENT_TYPES[format], body: write(families, format) }
   }
 
@@ -194,7 +193,7 @@ export class Metrics {
   }
 
   #counter<L extends string>(name: string, help: string, labelNames: L[], exemplars = false): Counter<L> {
-    const registers = [this.registry]
+    const registers = [this.#registry]
     return new Counter({ name: `fencegate_${name}`, help, labelNames, registers, enableExemplars: exemplars })
   }
 
@@ -210,7 +209,7 @@ export class Metrics {
       help,
       labelNames,
       buckets,
-      registers: [this.registry],
+      registers: [this.#registry],
       enableExemplars: exemplars,
     })
   }
