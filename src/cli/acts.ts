@@ -11,6 +11,8 @@ type TokenOptions = ActOptions & { readonly token?: string }
 const EXAMPLES = `
 Each answers once it is durable, and lists the writes that are still open.
 
+Exit codes: 0 done, 64 bad usage or refused, 69 the sidecar can't be asked.
+
 Examples:
   fencegate freeze settlement-42 --reason "two exports, see INC-7"
   fencegate thaw settlement-42 --token 51 --reason "worker B elected"

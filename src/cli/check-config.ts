@@ -16,7 +16,9 @@ import { addConfigOptions, type ConfigOptions, sourcesOf } from './config-option
 import type { Ends } from './program.ts'
 
 const EXAMPLES = `
-Checks file, environment and flags as "serve" would, lists every fault at once and ends with 64 if there is one.
+Checks file, environment and flags as "serve" would, and lists every fault at once.
+
+Exit codes: 0 valid, 64 bad usage or faults.
 
 Examples:
   fencegate check-config --config fencegate.yaml

@@ -29,6 +29,8 @@ interface Unknown {
 const RESOLUTIONS = ['applied', 'not-applied', 'compensated']
 
 const EXAMPLES = `
+Exit codes: 0 done, 64 bad usage or refused, 69 the sidecar can't be asked.
+
 Examples:
   fencegate unknown
   fencegate resolve 0b9e... --as applied --reason "the ledger has it"`
