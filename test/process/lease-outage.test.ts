@@ -113,7 +113,7 @@ test('holders write on, nothing changes hands, and the cost is counted', async (
   expect(holder.of('not-renewed').length).toBeGreaterThan(TASKS.length)
   expect(waiting.of('granted')).toEqual([])
   expect(risen('fencegate_decisions_total', { route: 'writes', decision: 'forwarded' })).toBeGreaterThan(
-    10 * TASKS.length,
+    TASKS.length,
   )
   for (const decision of new Set(during.samples.flatMap(({ labels }) => labels.decision ?? [])))
     if (decision !== 'forwarded') expect(risen('fencegate_decisions_total', { decision }), decision).toBe(0)
