@@ -167,6 +167,8 @@ export function lifeContract(name: string, place: (floor: bigint) => Place): voi
       expect(left.map(({ task }) => task)).toEqual(names.slice(1).sort())
       const atFloor = { token: 9n, complete: false, recorded: false, holder: undefined }
       expect(await markOf(reopened, 'd/idle')).toEqual(atFloor)
+      await reopened.commit([markChange('d/idle', 8n, true)])
+      expect(await markOf(reopened, 'd/idle'), 'a raise below the floor').toEqual(atFloor)
       await reopened.commit([markChange('d/idle', 9n, true)])
       expect(reopened.counts().tasks).toBe(6)
       await reopened.close(true)

@@ -155,7 +155,9 @@ export class MemoryDisk {
       case 'mark': {
         const { task, token, complete, holder } = change
         const old = this.marks.get(task)
-        const lower = old && (token < old.token || (token === old.token && old.complete && !complete))
+        const lower = old
+          ? token < old.token || (token === old.token && old.complete && !complete)
+          : token < this.floorOf(task)
         if (lower) break
         this.marks.set(task, { token, complete, holder })
         this.#use(task, Date.now())
