@@ -23,7 +23,7 @@ export interface CommitRequest {
 
 export type Read =
   | { readonly kind: 'task'; readonly task: string }
-  | { readonly kind: 'unresolved'; readonly limit: number }
+  | { readonly kind: 'unresolved'; readonly limit: number; readonly task: string | undefined }
   | { readonly kind: 'write'; readonly id: string }
   | { readonly kind: 'operation'; readonly id: string }
   | { readonly kind: 'operations'; readonly query: OperationsQuery }

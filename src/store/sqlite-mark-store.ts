@@ -112,8 +112,8 @@ class SqliteMarkStore implements MarkStore {
     await this.#ask((id) => this.#commits.push({ id, changes }))
   }
 
-  async unresolved(limit: number): Promise<UnknownWrite[]> {
-    return (await this.#read({ kind: 'unresolved', limit })) as UnknownWrite[]
+  async unresolved(limit: number, task?: string): Promise<UnknownWrite[]> {
+    return (await this.#read({ kind: 'unresolved', limit, task })) as UnknownWrite[]
   }
 
   async unknownWrite(writeId: string): Promise<UnknownWrite | undefined> {

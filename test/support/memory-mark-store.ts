@@ -81,8 +81,9 @@ export class MemoryMarkStore implements MarkStore {
     return this.#ask(task, changes, () => this.#write(changes))
   }
 
-  unresolved(limit: number): Promise<UnknownWrite[]> {
-    return this.#ask(undefined, undefined, () => this.disk.unresolved.slice(0, limit))
+  unresolved(limit: number, task?: string): Promise<UnknownWrite[]> {
+    const isWanted = (write: UnknownWrite) => task === undefined || write.task === task
+    return this.#ask(undefined, undefined, () => this.disk.unresolved.filter(isWanted).slice(0, limit))
   }
 
   unknownWrite(id: string): Promise<UnknownWrite | undefined> {

@@ -106,8 +106,8 @@ export class StoreProcess implements MarkStore {
     await this.#call('commit', changes)
   }
 
-  unresolved(limit: number): Promise<UnknownWrite[]> {
-    return this.#call('unresolved', limit) as Promise<UnknownWrite[]>
+  unresolved(limit: number, task?: string): Promise<UnknownWrite[]> {
+    return this.#call('unresolved', limit, task) as Promise<UnknownWrite[]>
   }
 
   unknownWrite(id: string): Promise<UnknownWrite | undefined> {
