@@ -7,6 +7,7 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { adminLists } from './admin.ts'
 import { handovers } from './handover.ts'
 import { idle } from './idle.ts'
 import { memory } from './memory.ts'
@@ -27,6 +28,7 @@ const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> =
   reconcile: reconciling,
   upload,
   idle,
+  admin: adminLists,
 }
 
 const { values } = parseArgs({
