@@ -79,6 +79,16 @@ describe('Recent', () => {
     )
   })
 
+  it('counts the stale writes since a time, each as often as it came', () => {
+    const recent = new Recent(10)
+    const stale = (seq: number, count: number, code = 'stale-token') => ({
+      ...entry(seq),
+      data: { code, count },
+    })
+    recent.add([stale(1, 100), stale(2, 7), stale(3, 5, 'token-conflict'), stale(4, 1)])
+    expect(recent.staleSince(1)).toBe(8)
+  })
+
   it('says whether anything was new, and how much came after one', () => {
     const recent = new Recent(3)
     expect(recent.add([entry(5), entry(7)])).toBe(true)

@@ -9,9 +9,6 @@ import { setSign, taskLink, time, twoLines } from './pieces.js'
 /** @import { RejectionFeed } from './rejection-feed.js' */
 /** @import { Entry } from './types.js' */
 
-/** Events that come together are shown together. */
-const GATHER_MS = 200
-
 /** @type {Readonly<Record<RejectionFeed['state'], ['ok' | 'warn' | 'bad' | 'off', string]>>} */
 const STATES = {
   connecting: ['off', 'Connecting'],
@@ -29,28 +26,21 @@ export class RejectionsPanel {
   #list = new KeyedList(byId('rejections-rows'), (/** @type {Entry} */ { seq }) => seq, rejectionRow)
   #paused = false
   #shownSeq = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer
 
   /** @param {RejectionFeed} feed */
   constructor(feed) {
     this.#feed = feed
-    feed.addEventListener('change', () => this.#soon())
+    feed.addEventListener('change', () => this.#render())
     this.#pause.addEventListener('click', () => this.#toggle())
-    for (const left of ['mouseleave', 'focusout']) this.#scroll.addEventListener(left, () => this.#soon())
+    // The focus has its new place only after the event.
+    for (const left of ['mouseleave', 'focusout'])
+      this.#scroll.addEventListener(left, () => setTimeout(() => this.#render()))
   }
 
   #toggle() {
     this.#paused = !this.#paused
     setAttribute(this.#pause, 'aria-pressed', String(this.#paused))
     this.#render()
-  }
-
-  #soon() {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.#render()
-    }, GATHER_MS)
   }
 
   #render() {
