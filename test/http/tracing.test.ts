@@ -5,10 +5,11 @@
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Collector, type ReceivedSpan } from '../support/collector.ts'
-import { exchange, type RawRequest } from '../support/raw-client.ts'
+import { encode, exchange, RawClient, type RawRequest } from '../support/raw-client.ts'
 import { RecordingUpstream } from '../support/recording-upstream.ts'
 import { claim, refusal } from '../support/scene.ts'
 import { Sidecar, serve, settings, temporaryDirectory } from '../support/sidecar.ts'
+import { until } from '../support/wait.ts'
 
 const REPORT_OTEL = path.join(import.meta.dirname, '../support/report-otel.ts')
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -175,6 +176,26 @@ describe('a span', () => {
     expect(read?.traceId).toMatch(/^[\da-f]{32}$/)
     expect(read?.traceId).not.toBe(TRACE_ID)
     expect(read?.parentSpanId ?? '').toBe('')
+  })
+
+  it('of a client that left tells the outcome, and no status', async () => {
+    const held = upstream.hold()
+    const before = collector.spans.length
+    const client = await RawClient.connect(traced.port)
+    void client.send(encode(write(7654322)))
+    await held.arrived
+    const left = async () => (await traced.metrics()).sum('fencegate_request_duration_seconds_count')
+    const leftBefore = await left()
+    client.close()
+    await until(async () => (await left()) > leftBefore, 'the sidecar sees that the client has left')
+    held.release()
+    await collector.received(before + 1)
+    const { attributes, status } = collector.spans[before] as ReceivedSpan
+    const { 'http.response.status_code': code, ...rest } = ofLedger(200)
+    expect({ status, attributes }).toEqual({
+      status: 0,
+      attributes: { ...rest, ...decided('forwarded', 'answered') },
+    })
   })
 
   it('has nothing in it that a client wrote', () => {
