@@ -22,6 +22,12 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
+const STORE = {
+  ...{ path: 'data', schema: 3, createdAtMs: 1_700_000_000_000, created: false, unclean: true },
+  ...{ tasks: 1, frozen: 0, unresolved: 0, commitSequence: 7, bytes: 94_208, walBytes: 0, freeBytes: 1e10 },
+  ...{ floor: '0', floors: [{ prefix: 'daily/', floor: '12' }] },
+}
+
 export interface ScriptedTask {
   task: string
   mark: string
@@ -119,6 +125,9 @@ export class ScriptedAdmin {
     if (kind === 'status') return this.#status()
     if (kind === 'unknown' && act) return { ...this.#resolve(name as string), ...JSON.parse(text) }
     if (kind === 'unknown') return { unknown: this.unknown }
+    if (kind === 'store') return STORE
+    if (kind === 'config')
+      return { file: 'fencegate.yaml', config: { listen: '127.0.0.1:8470' }, warnings: ['a warning'] }
     if (kind === 'journal') return { journal: this.#newest(searchParams) }
     if (kind === 'tasks' && name) return this.#task(decodeURIComponent(name))
     if (kind === 'tasks') return this.#list(searchParams)
