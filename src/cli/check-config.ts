@@ -41,8 +41,10 @@ function summary(config: Config): string[] {
   const { store, claim, limits, shutdown } = config
   const jump = claim.maxTokenJump === undefined ? 'any jump' : `jumps of at most ${claim.maxTokenJump}`
   const rows = [
-    ['listen', `${formatAddress(config.listen)} for data, ${formatAddress(config.admin.listen)} for admin`],
-    ['admin', describeAdmin(config)],
+    [
+      'listen',
+      `${formatAddress(config.listen)} for data, ${formatAddress(config.admin.listen)} for admin: ${describeAdmin(config)}`,
+    ],
     ['tls', describeTls(config)],
     ...describeClients(config).map((line, index) => [index === 0 ? 'clients' : '', line]),
     ['upstream', upstreamLine(config.upstream)],

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { STORE_FILE } from '../../src/store/schema.ts'
 import { initStore } from '../../src/store/store-file.ts'
-import { startServer, startSidecar } from './processes.ts'
+import { type BenchProcess, startServer, startSidecar } from './processes.ts'
 import { median, type Scale, type Section, twoDigits } from './report.ts'
 
 const WALKS = [
@@ -28,7 +28,10 @@ export async function adminLists(scale: Scale): Promise<Section> {
   const rows: Section['rows'][number][] = []
   for (const { what, query } of WALKS) {
     await walk(query)
+    const cpu = secondsOf(sidecar.process)
     const alone = await several(() => walk(query))
+    const pages = alone.flat().length
+    const cpuMs = (1000 * (secondsOf(sidecar.process) - cpu)) / pages
     // Without the walk and with it in turn, so that what else the machine does falls on both.
     const beside: number[][] = []
     const writes = { without: [] as number[], with: [] as number[] }
@@ -49,6 +52,7 @@ export async function adminLists(scale: Scale): Promise<Section> {
       pages: alone[0]?.length ?? 0,
       'page p50 ms': twoDigits(quantile(alone.flat(), 0.5)),
       'page p99 ms': twoDigits(quantile(alone.flat(), 0.99)),
+      'CPU ms/page': twoDigits(cpuMs),
       'walk ms': Math.round(median(alone.map(sum))),
       'page p99 ms, writes': twoDigits(quantile(beside.flat(), 0.99)),
       'write p50 ms': twoDigits(quantile(writes.with, 0.5)),
@@ -147,6 +151,10 @@ async function several(walk: () => Promise<number[]>): Promise<number[][]> {
   const walks: number[][] = []
   while (walks.length < ROUNDS) walks.push(await walk())
   return walks
+}
+
+function secondsOf({ cpu }: BenchProcess): number {
+  return cpu.userSeconds + cpu.systemSeconds
 }
 
 function elapsed(ms: number): Promise<void> {

@@ -65,6 +65,7 @@ const CALLS: readonly Call[] = [
   act('fence', { token: '7' }, 200, 'Y'),
   act('erase', {}, 409),
   act('reset', { to: '5' }, 409),
+  act('reset', { to: '5' }, 200, 'P'),
   { method: 'POST', route: '/v1/retire', body: { reason, prefix: 'x', idleMs: 3_600_000, floor: '4' } },
   {
     ...{ method: 'POST', route: '/v1/unknown/{id}/resolve', url: '/v1/unknown/none/resolve', status: 404 },
@@ -84,6 +85,8 @@ beforeAll(async () => {
   held.release({ outcome: 'unknown', reason: 'timeout', bytesSent: 3 })
   await rig.begun('T', 7n)
   await rig.begun('Y', 7n)
+  await rig.operator.raise('P', { by: 'ana', reason }, 9n)
+  await rig.operator.freeze('P', { by: 'ana', reason })
   await rig.store.commit([
     {
       kind: 'journal',
