@@ -47,7 +47,7 @@ export function addBackup(program: Command, ends: Ends): void {
       const file = path.resolve(name)
       // It lasts as long as the disk needs: the connection ends with the sidecar, if that should end.
       const answer = await tellAt<Answer>(socketOf(options), options, '/v1/backup', { file }, Infinity)
-      show(options.json, answer, () => [
+      await show(options.json, answer, () => [
         `Wrote ${plain(answer.file)}: ${size(answer.bytes)} in ${span(answer.ms)}, commit sequence ${answer.commitSequence}.`,
       ])
       ends(EXIT.ok)

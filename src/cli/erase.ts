@@ -22,7 +22,7 @@ export function addErase(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: ActOptions) => {
       const answer = await act(task, 'erase', options)
-      show(options.json, answer, () => described(task, answer))
+      await show(options.json, answer, () => described(task, answer))
       ends(EXIT.ok)
     })
 }

@@ -39,7 +39,7 @@ export function addRetire(program: Command, ends: Ends): void {
       const idleMs = named('--idle', () => parseAge(options.idle))
       const floor = named('--floor', () => parseFloor(options.floor)).toString()
       const answer = await tell<Answer>(options, '/v1/retire', { prefix, idleMs, floor })
-      show(options.json, answer, () => [
+      await show(options.json, answer, () => [
         `${counted(answer.retired, 'mark is', 'marks are')} retired${keptToo(answer)}.`,
         `Tasks that begin with ${plain(prefix)} and have no mark start at ${answer.floor}.`,
       ])

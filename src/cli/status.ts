@@ -25,7 +25,7 @@ export function addStatus(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: ControlOptions) => {
       const status = await ask<Status>(options, '/v1/status')
-      show(options.json, status, () => described(status))
+      await show(options.json, status, () => described(status))
       ends(EXIT.ok)
     })
 }

@@ -23,7 +23,7 @@ export function addStore(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: ControlOptions) => {
       const store = await ask<StoreAnswer>(options, '/v1/store')
-      show(options.json, store, () => described(store))
+      await show(options.json, store, () => described(store))
       ends(EXIT.ok)
     })
 }

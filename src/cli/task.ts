@@ -23,7 +23,7 @@ export function addTask(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: ControlOptions) => {
       const page = await ask<TaskPage>(options, taskPath(task))
-      show(options.json, page, () => describeTask(page))
+      await show(options.json, page, () => describeTask(page))
       ends(EXIT.ok)
     })
 }

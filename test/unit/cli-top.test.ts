@@ -1,10 +1,11 @@
 /** `top` without a terminal: what a look tells, what keys do, what fits on which screen; and one state printed. */
+import path from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Entry, Status, Task } from '../../src/cli/api.ts'
 import { run } from '../../src/cli/program.ts'
 import { keysIn } from '../../src/cli/top/keys.ts'
-import { ratesBetween, type Sample } from '../../src/cli/top/sample.ts'
+import { look, ratesBetween, type Sample } from '../../src/cli/top/sample.ts'
 import { maxScroll, render } from '../../src/cli/top/screen.ts'
 import { firstState, type Key, lost, pressed, rowsOf, seen, type TopState } from '../../src/cli/top/state.ts'
 import { answering } from '../support/answering-socket.ts'
@@ -206,6 +207,19 @@ const answers: Readonly<Record<string, object>> = {
   '/v1/tasks?state=frozen&limit=500': { tasks: [TASKS[1]] },
   '/v1/journal?kind=rejection&order=newest&limit=200': { journal: [rejection(7)] },
 }
+
+test('however many there are, what is kept of a look is bounded', async () => {
+  const many = Array.from({ length: 1000 }, (_, i) => i)
+  const { data } = await answering((req, res) => {
+    const tasks = many.map((i) => task(`t-${i}`, { openWrites: 1, oldestOpenWriteMs: i }))
+    const journal = many.map((i) => rejection(i))
+    res.end(JSON.stringify(req.url === '/v1/status' ? status() : { tasks, journal }))
+  })
+  const endpoint = { kind: 'socket', name: path.join(data, 'control.sock') } as const
+  const { tasks, rejections } = await look(endpoint, undefined, sample({ rejections: [rejection(5000)] }))
+  expect(rejections.map(({ seq }) => seq)).toEqual([5000, ...many.slice(901).reverse()])
+  expect([tasks.length, tasks[0]?.task]).toEqual([1000, 't-999'])
+})
 
 describe('without a terminal', () => {
   const output = captureOutput()

@@ -1,6 +1,6 @@
 /** The commands that show or do one thing: what they ask, what a person reads, and what a program gets. */
 import path from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { answering } from '../support/answering-socket.ts'
 import { captureOutput } from '../support/captured-output.ts'
@@ -248,6 +248,20 @@ test.each([
   const isAct = ['retire', 'backup', 'reset'].includes(name)
   expect(await run([name, ...args, ...(isAct ? ['--reason', 'why'] : [])])).toBe(64)
   expect([output.stdout, output.stderr]).toEqual(['', expect.stringContaining(message)])
+})
+
+test('a reader that wants no more, as head, is no failure', async () => {
+  const { data } = await answering((_, res) => res.end(JSON.stringify(STATUS)))
+  const write = vi.spyOn(process.stdout, 'write').mockImplementation((_text, ...rest) => {
+    const error = Object.assign(new Error('EPIPE'), { code: 'EPIPE' })
+    process.nextTick(() => {
+      ;(rest.at(-1) as (error: Error) => void)(error)
+      process.stdout.emit('error', error)
+    })
+    return false
+  })
+  onTestFinished(() => write.mockRestore())
+  expect([await run(['status', '--data', data]), output.stderr]).toEqual([0, ''])
 })
 
 const names = ['a', 'b', 'c', 'd', 'e']
