@@ -71,12 +71,33 @@ const stream =
     res.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' }).write(text, () => end(res))
   }
 
+const NEWEST = '/v1/journal?order=newest&limit=1'
+const journal =
+  (seq: number): http.RequestListener =>
+  (_, res) =>
+    void res.end(JSON.stringify({ journal: seq === 0 ? [] : [{ seq }] }))
+
+test.each([0, 3])(
+  'where the journal was rolled back to %d, it goes on from there, and says so',
+  async (end) => {
+    const { asked, seqs, notices } = await followed(
+      [stream(event(8), (res) => res.destroy()), journal(end), stream(event(end + 1), () => {})],
+      end + 1,
+    )
+    expect(seqs).toEqual([8, end + 1])
+    expect(asked.at(-1)).toContain(`/v1/journal/stream?after=${end}&task=T`)
+    expect(notices).toContainEqual(expect.stringContaining('as that of a restored store does'))
+  },
+)
+
 test('it goes on behind the last entry, whatever ended the stream, and ends when it is told to', async () => {
   const { url, asked, seqs, notices } = await followed(
     [
       stream(event(8) + event(9), (res) => res.destroy()),
       (_, res) => void res.writeHead(503).end('{"error":"it stops"}'),
+      journal(11),
       stream(`${event(11)}id: 12\ndata: {"se`, (res) => res.end()),
+      journal(12),
       stream(event(12), () => {}),
     ],
     12,
@@ -84,8 +105,10 @@ test('it goes on behind the last entry, whatever ended the stream, and ends when
   expect(seqs).toEqual([8, 9, 11, 12])
   expect(asked.map((line) => line.split(' ')[1])).toEqual([
     '/v1/journal/stream?after=7&task=T',
+    NEWEST,
+    NEWEST,
     '/v1/journal/stream?after=9&task=T',
-    '/v1/journal/stream?after=9&task=T',
+    NEWEST,
     '/v1/journal/stream?after=11&task=T',
   ])
   const lost = `The sidecar at ${url} has ended the stream: asking it again.`
@@ -96,7 +119,7 @@ test.each<[string, readonly http.RequestListener[], number, string]>([
   ['at the start', [(_, res) => void res.writeHead(503).end('{"error":"32 streams"}')], 69, '32 streams'],
   [
     'for good',
-    [stream('', (res) => res.end()), (_, res) => void res.writeHead(401).end('{"error":"no"}')],
+    [stream('', (res) => res.end()), journal(7), (_, res) => void res.writeHead(401).end('{"error":"no"}')],
     64,
     'no',
   ],
