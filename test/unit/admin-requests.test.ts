@@ -180,6 +180,30 @@ describe('a sidecar that', () => {
   })
 })
 
+test('an act that has begun when the sidecar stops is seen through, and counted until then', async () => {
+  const { commit } = rig.store
+  const asked = Promise.withResolvers<void>()
+  const durable = Promise.withResolvers<void>()
+  rig.store.commit = async (changes) => {
+    asked.resolve()
+    await durable.promise
+    return commit.call(rig.store, changes)
+  }
+  rig.phase = 'serving'
+  const answer = post('/v1/tasks/begun/freeze', { reason })
+  await asked.promise
+  rig.phase = 'stopping'
+  expect([rig.api.actsUnderWay, (await post('/v1/tasks/late/freeze', { reason })).statusCode]).toEqual([
+    1, 503,
+  ])
+  durable.resolve()
+  expect([(await answer).statusCode, rig.api.actsUnderWay]).toEqual([200, 0])
+  rig.store.commit = commit
+  expect((await rig.store.load('begun')).frozen).toBe(true)
+  expect((await rig.store.load('late')).frozen).toBe(false)
+  rig.phase = 'serving'
+})
+
 test('a store that is in trouble: 503; a fault of our own: 500, and nothing of it in the answer', async () => {
   const { load } = rig.store
   rig.store.load = async () => {
