@@ -1,12 +1,15 @@
 /** Commands at an admin port: which one is meant, with which token, and what its refusals become. */
+import { execFile } from 'node:child_process'
 import fs from 'node:fs'
 import type http from 'node:http'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { afterEach, expect, test, vi } from 'vitest'
 import { run } from '../../src/cli/program.ts'
 import { answeringPort } from '../support/answering-port.ts'
 import { answering } from '../support/answering-socket.ts'
 import { captureOutput } from '../support/captured-output.ts'
+import { identity, pemFile } from '../support/certificates.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const output = captureOutput()
@@ -133,6 +136,20 @@ test.each<[string, http.RequestListener, number, string]>([
   expect(await run(['freeze', 'K', '--reason', 'why', '--server', url])).toBe(code)
   expect([output.stdout, output.stderr]).toEqual(['', expect.stringContaining(message)])
 })
+
+test('https: only where the certificate is trusted, and then as http', async () => {
+  const { url, asked } = await answeringPort((_, res) => res.end('{"unknown":[]}'), identity('server-1'))
+  expect(await run(['unknown', '--server', url])).toBe(69)
+  expect(output.stderr).toMatch(
+    /\(UNABLE_TO_VERIFY_LEAF_SIGNATURE\)\. Its certificate isn't trusted here: name that/,
+  )
+  expect(asked).toEqual([])
+  const main = path.join(import.meta.dirname, '../../src/main.ts')
+  const args = ['unknown', '--json', '--server', url, '--token-file', file(TOKEN)]
+  const env = { PATH: process.env.PATH, NODE_EXTRA_CA_CERTS: pemFile('server-ca') }
+  expect((await promisify(execFile)(process.execPath, [main, ...args], { env })).stdout).toBe('[]\n')
+  expect(asked).toEqual([`GET /v1/unknown?limit=100 ${TOKEN}`])
+}, 30_000)
 
 test('a port where nobody listens, and one that speaks no TLS', async () => {
   expect(await run(['status', '--server', 'http://127.0.0.1:1'])).toBe(69)
