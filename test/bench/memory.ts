@@ -57,7 +57,7 @@ function fill(data: string, tasks: number): void {
   try {
     db.prepare(
       `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?)
-       INSERT INTO marks (task, token, complete) SELECT printf('settlement-%07d', n), 8, 1 FROM numbers`,
+       INSERT INTO marks (task, token, complete, used_at_ms) SELECT printf('settlement-%07d', n), 8, 1, 1700000000000 FROM numbers`,
     ).run(tasks)
   } finally {
     db.close()
