@@ -122,6 +122,19 @@ test('hostile names are text, in every list, dialog and address', async () => {
   expectQuiet(watched)
 })
 
+test('the content security policy is in force, and what it forbids would be noticed', async () => {
+  const { page } = await dashboard()
+  await page.locator('#connection').getByText('Live').waitFor()
+  expectQuiet(watched)
+  await page.evaluate(`
+    const script = document.createElement('script')
+    script.textContent = 'window.ran = true'
+    document.body.append(script)
+  `)
+  expect(await page.evaluate('window.ran')).toBeUndefined()
+  expect(watched.complaints()).toEqual([expect.stringContaining('Content Security Policy')])
+})
+
 test('a sidecar that is killed and started again under an open page', async () => {
   const on = await dashboard()
   const { page } = on

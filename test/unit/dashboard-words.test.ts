@@ -77,7 +77,10 @@ describe('connectionOf', () => {
       state: 'refused',
       remedy: expect.stringContaining('the Host is foreign'),
     })
-    expect(heard(new ApiError(503, 'starting')).state).toBe('reconnecting')
+    expect(heard(new ApiError(503, 'starting'))).toMatchObject({
+      state: 'reconnecting',
+      remedy: 'The sidecar says: starting. Asking again.',
+    })
   })
 })
 
@@ -143,6 +146,11 @@ describe('situation', () => {
   it('says of a lost connection nothing but that, because the rest may be old', () => {
     const connection = { state: 'gone', level: 'bad', label: 'gone', remedy: 'Look at its log.' }
     expect(with_({ frozen: 2 }, { connection })).toEqual([{ level: 'bad', text: 'Look at its log.' }])
+  })
+
+  it('says that the page is of another version than the sidecar', () => {
+    expect(with_({ version: '0.2.0' }, { loaded: '0.2.0' })[0].level).toBe('ok')
+    expect(with_({ version: '0.2.0' }, { loaded: '0.1.0' })[0].text).toContain('load it again')
   })
 
   it('says that the sidecar stops, starts or waits out its grace', () => {

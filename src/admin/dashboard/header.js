@@ -22,6 +22,8 @@ import { situation } from './situation.js'
 export class Header {
   #announcer = new Announcer(byId('announcer'))
   #said = ''
+  /** @type {string | undefined} the version that came with this page */
+  #loaded
   #findings = new KeyedList(
     byId('findings'),
     (/** @type {Finding & { place: number }} */ { place }) => place,
@@ -51,7 +53,8 @@ export class Header {
     document.body.classList.toggle('old', connection.state !== 'live' && connection.state !== 'connecting')
     const time = /** @type {HTMLTimeElement} */ (byId('data-time'))
     if (answeredAtMs !== undefined) setTime(time, answeredAtMs)
-    this.#situation(situation(shown))
+    this.#loaded ??= status?.version
+    this.#situation(situation({ ...shown, loaded: this.#loaded }))
     if (!status) return
     setText(byId('version'), status.version)
     const phase = byId('phase')

@@ -114,14 +114,16 @@ export class RejectionFeed extends EventTarget {
 /**
  * @param {number} ms
  * @param {AbortSignal} signal ends it early
+ * @returns {Promise<void>}
  */
 function pause(ms, signal) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    const early = () => {
+    const end = () => {
       clearTimeout(timer)
-      resolve(undefined)
+      signal.removeEventListener('abort', end)
+      resolve()
     }
-    signal.addEventListener('abort', early, { once: true })
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
   })
 }

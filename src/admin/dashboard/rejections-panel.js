@@ -9,6 +9,9 @@ import { setSign, taskLink, time, twoLines } from './pieces.js'
 /** @import { RejectionFeed } from './rejection-feed.js' */
 /** @import { Entry } from './types.js' */
 
+/** Where nothing points, a tap would leave the list held. */
+const LOOKED_AT = matchMedia('(hover: hover)').matches ? ':hover, :focus-within' : ':focus-within'
+
 /** @type {Readonly<Record<RejectionFeed['state'], ['ok' | 'warn' | 'bad' | 'off', string]>>} */
 const STATES = {
   connecting: ['off', 'Connecting'],
@@ -45,7 +48,7 @@ export class RejectionsPanel {
 
   #render() {
     const { recent, state, filled } = this.#feed
-    const held = this.#paused || (this.#shownSeq > 0 && this.#scroll.matches(':hover, :focus-within'))
+    const held = this.#paused || (this.#shownSeq > 0 && this.#scroll.matches(LOOKED_AT))
     const waiting = recent.countAfter(this.#shownSeq)
     if (!held && waiting > 0) {
       this.#list.render(recent.entries)

@@ -14,6 +14,7 @@ const OLD_WRITE_MS = 60_000
  * @typedef {object} Heard
  * @property {Connection} connection
  * @property {Status | undefined} status
+ * @property {string | undefined} [loaded] the version of this page
  * @property {number} staleLastMinute
  * @property {Entry | undefined} latest the newest rejection
  * @property {number} holding unknown outcomes that keep holders out
@@ -23,7 +24,7 @@ const OLD_WRITE_MS = 60_000
  * @param {Heard} heard
  * @returns {Finding[]} never empty
  */
-export function situation({ connection, status, staleLastMinute, latest, holding }) {
+export function situation({ connection, status, loaded, staleLastMinute, latest, holding }) {
   if (connection.remedy !== undefined) return [{ level: connection.level, text: connection.remedy }]
   if (!status) return [{ level: 'off', text: 'Asking the sidecar.' }]
   const findings = [
@@ -32,6 +33,7 @@ export function situation({ connection, status, staleLastMinute, latest, holding
     ...unknownOutcomes(status.unresolved, holding),
     ...upstreams(status.upstreams),
     ...writes(status),
+    ...otherVersion(status.version, loaded),
   ]
   if (findings.length > 0) return findings
   return [
@@ -79,6 +81,21 @@ function unknownOutcomes(unresolved, holding) {
   if (unresolved === 0) return []
   const kept = holding === 0 ? '' : `; ${holding} ${holding === 1 ? 'keeps' : 'keep'} later holders out`
   return [{ level: 'bad', text: `${counted(unresolved, 'outcome is', 'outcomes are')} unknown${kept}.` }]
+}
+
+/**
+ * @param {string} version
+ * @param {string | undefined} loaded
+ * @returns {Finding[]}
+ */
+function otherVersion(version, loaded = version) {
+  if (version === loaded) return []
+  return [
+    {
+      level: 'warn',
+      text: `The sidecar is version ${version} now, this page is of ${loaded}: load it again.`,
+    },
+  ]
 }
 
 /**

@@ -54,6 +54,8 @@ export class TaskDialog {
   }
 
   #closed() {
+    // It may have been opened again for another task before it is told of its close.
+    if (this.#dialog.open) return
     this.#view = undefined
     this.#dialog.replaceChildren()
     if (taskInAddress(location.hash) !== undefined) history.replaceState(null, '', location.pathname)
@@ -72,6 +74,8 @@ class TaskView {
   #acts
   /** @type {TaskPage | undefined} */
   #page
+  /** The answer to the last question only is shown. */
+  #asked = 0
   #fault = el('p', { class: 'fault', role: 'alert', hidden: true })
   #facts = new Facts()
   #buttons
@@ -135,6 +139,7 @@ class TaskView {
 
   /** @param {readonly Unknown[]} unknown all that the poll has heard of */
   async refresh(unknown) {
+    const asked = ++this.#asked
     const query = new URLSearchParams({
       task: this.task,
       kind: 'act',
@@ -147,6 +152,7 @@ class TaskView {
         this.#api.get(`/v1/tasks/${encodeURIComponent(this.task)}`),
         this.#api.get(`/v1/journal?${query}`),
       ])
+      if (asked !== this.#asked) return
       this.#page = page
       this.#fault.hidden = true
       this.#show(page, journal)
