@@ -121,8 +121,9 @@ export function lifeContract(name: string, place: (floor: bigint) => Place): voi
     test('a floor is of a prefix, of which the highest counts, and never goes down', async () => {
       const here = place(5n)
       const store = await here.open()
+      await store.commit([markChange('day/2', 7n, true)])
       await store.commit([floor('day/', 9n), floor('day/1', 4n), floor('', 6n), floor('zero', 0n)])
-      await store.commit([floor('day/', 8n), markChange('day/2', 7n, true)])
+      await store.commit([floor('day/', 8n)])
       const floors = [
         { prefix: '', floor: 6n },
         { prefix: 'day/', floor: 9n },
