@@ -107,26 +107,30 @@ test('a refresh moves nothing, and keeps the focus where it was', async () => {
   fill(1)
   const on = await dashboard()
   await on.rejections('1-59').waitFor()
-  await on.page.evaluate(`
-    window.shift = 0
-    new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.shift += entry.value })
-      .observe({ type: 'layout-shift' })
-  `)
-  const link = on.page.locator('#in-progress-rows a').first()
+  const link = on.page.locator('#in-progress-rows a').nth(5)
   await link.focus()
   const name = await link.textContent()
   for (let i = 2; i <= 4; i++) {
     const before = polls
-    admin.tasks = admin.tasks.map((one) => ({
-      ...one,
-      oldestOpenWriteMs: ((one.oldestOpenWriteMs ?? 0) * 7) % 9973,
-    }))
+    // Its row goes to the top.
+    admin.tasks = admin.tasks.map((one) =>
+      one.task === name ? { ...one, handover: { waitedMs: 1e6 * i } } : { ...one, oldestOpenWriteMs: i },
+    )
     admin.record(...Array.from({ length: 30 }, (_, n) => rejection(`new-${i}-${n}`)))
     admin.decisions = [{ route: 'none', decision: 'stale-token', count: 90 * i }]
     await until(() => polls >= before + 2, 'two more polls')
   }
   await on.rejections('new-4-29').waitFor()
+  expect(await on.page.locator('#in-progress-rows a').first().textContent()).toBe(name)
   expect(await on.page.evaluate('document.activeElement.textContent')).toBe(name)
+  // Once it is gone, its list is the nearest place to go on from.
+  admin.tasks = admin.tasks.filter((one) => one.task !== name)
+  await on.page
+    .locator('#in-progress-rows')
+    .getByText(name as string, { exact: true })
+    .waitFor({ state: 'detached' })
+  const list = await on.page.evaluate('document.activeElement.getAttribute("aria-labelledby")')
+  expect(list).toBe('in-progress-title')
   // Rows of a list that changes do move inside its box; the boxes don't.
   const boxes =
     '[...document.querySelectorAll("main > *, .panel")].map((box) => box.getBoundingClientRect().top)'
