@@ -63,6 +63,8 @@ export class Retirement {
       { kind: 'floor', prefix, floor },
       act('retire', undefined, undefined, author, { prefix, idleMs, floor }),
     ])
+    // Those without a mark start higher by now.
+    this.#gate.forget({ prefix })
     let retired = 0
     for await (const marks of this.#idle(prefix, beforeMs)) {
       const tasks = marks.filter(({ token }) => token <= floor).map(({ task }) => task)

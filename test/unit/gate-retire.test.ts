@@ -1,7 +1,8 @@
 /** Retiring idle marks, and noting which are in use. */
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/store/mark-store.ts'
-import { GateRig, NOT_SENT } from '../support/store-and-gate.ts'
+import { GateRig, NOT_SENT, refusalOf } from '../support/store-and-gate.ts'
+import { settled } from '../support/virtual-clock.ts'
 
 const DAY_MS = 86_400_000
 const AUTHOR = { by: 'ops', reason: 'last year' }
@@ -37,6 +38,30 @@ test('a mark in the gate’s memory is forgotten there too', async () => {
   rig.disk.usedAtMs.set('job-1', Date.now() - 40 * DAY_MS)
   await retire(rig, 9n)
   expect(await rig.refusal(5n, 'job-1')).toMatchObject({ code: 'stale-token', highest: 9n })
+})
+
+test('a task that the gate knows without a mark starts at the new floor', async () => {
+  const rig = idle()
+  await rig.done(rig.operator.thaw('job-3', AUTHOR))
+  await retire(rig, 9n)
+  expect(await rig.refusal(8n, 'job-3')).toMatchObject({ code: 'stale-token', highest: 9n })
+})
+
+test('a raise that reaches the store behind a higher floor is read back, and refused', async () => {
+  const rig = idle()
+  const asked = rig.ask(3n, 'job-3')
+  await rig.serve()
+  const [raise] = rig.store.pending
+  expect(rig.pending).toEqual(['record 3 complete'])
+  const retired = rig.operator.retire({ prefix: 'job-', idleMs: 30 * DAY_MS, floor: 9n }, AUTHOR)
+  await settled()
+  while (rig.disk.floors.size === 0) {
+    rig.store.pending.at(-1)?.serve('done')
+    await settled()
+  }
+  raise?.serve('done')
+  await rig.done(retired)
+  expect(refusalOf(asked)).toMatchObject({ code: 'stale-token', highest: 9n })
 })
 
 test('an idle mark above the floor: refused, and nothing is changed', async () => {

@@ -38,6 +38,13 @@ export const OPERATE_FAULTS: readonly PlantedFault[] = [
     tests: ['unit/gate-retire.test.ts'],
   },
   {
+    name: 'retire: the gate goes on with what it knew',
+    file: 'gate/retirement.ts',
+    find: 'this.#gate.forget({ prefix })',
+    plant: '',
+    tests: ['unit/gate-retire.test.ts'],
+  },
+  {
     name: 'migration: nothing is copied first',
     file: 'store/store-file.ts',
     find: 'keepCopy(file, version)',
