@@ -50,7 +50,7 @@ export function addRestore(program: Command, ends: Ends): void {
       const { path: directory, lockWaitMs } = loadStoreConfig(sourcesOf(options))
       const { restoreStore } = await import('../store/store-file.ts')
       const restored = restoreStore(directory, { file, floor, by, reason }, lockWaitMs)
-      show(json, { file, directory, floor: String(floor), ...restored }, () => [
+      await show(json, { file, directory, floor: String(floor), ...restored }, () => [
         `Restored ${plain(file)} into ${plain(directory)}: ${described(restored)}.`,
         `Every task starts at ${floor} or above: tokens below it are stale. The first start waits out restartGrace.`,
       ])
