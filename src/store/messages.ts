@@ -74,7 +74,13 @@ export type FromWorker =
       readonly counts: StoreCounts
     }
   | { readonly kind: 'backed-up'; readonly id: number; readonly report: BackupReport }
-  | { readonly kind: 'no-backup'; readonly id: number; readonly failure: string }
+  | {
+      readonly kind: 'no-backup'
+      readonly id: number
+      readonly failure: string
+      /** The name is at fault. */
+      readonly refused: boolean
+    }
   /** A commit whose result nobody can know: the process has to end. */
   | { readonly kind: 'fatal'; readonly message: string }
   | { readonly kind: 'closed' }

@@ -264,8 +264,10 @@ export function lifeContract(name: string, place: (floor: bigint) => Place): voi
       const report = await store.backup(file)
       expect(report).toEqual({ bytes: expect.any(Number), commitSequence: 1 })
       await store.commit([markChange('k', 9n, true)])
-      await expect(store.backup(file)).rejects.toMatchObject({ name: 'StoreError' })
-      await expect(store.backup(file)).rejects.toThrow(`${file} exists already`)
+      await expect(store.backup(file)).rejects.toMatchObject({
+        name: 'BackupRefused',
+        message: expect.stringContaining(`${file} exists already`),
+      })
       await store.commit([markChange('k', 10n, true)])
       await store.close(true)
       await expect(store.backup(`${file}.2`)).rejects.toThrow('closed')

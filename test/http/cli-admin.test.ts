@@ -201,7 +201,7 @@ test('backup: a store that can be opened, and never over a file', async () => {
   expect(db.prepare('SELECT count(*) AS n FROM marks').get()?.n).toBeGreaterThan(3)
   db.close()
   const again = await fencegate(...backup)
-  expect(again).toMatchObject({ code: 69, stdout: '', stderr: expect.stringContaining('exists already') })
+  expect(again).toMatchObject({ code: 64, stdout: '', stderr: expect.stringContaining('exists already') })
 })
 
 test('acts without a token, or with one that is not known, change nothing', async () => {

@@ -21,6 +21,7 @@ import type {
 } from '../../src/journal/queries.ts'
 import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
+  BackupRefused,
   type BackupReport,
   type Change,
   type MarkStore,
@@ -120,7 +121,7 @@ export class MemoryMarkStore implements MarkStore {
 
   async backup(file: string): Promise<BackupReport> {
     const report = await this.#ask(undefined, undefined, () => this.disk.backup(file))
-    if (!report) throw new StoreError(`${file} exists already`)
+    if (!report) throw new BackupRefused(`${file} exists already`)
     return report
   }
 

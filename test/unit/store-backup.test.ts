@@ -104,7 +104,7 @@ test('a place where no backup can be is refused with what to do, and nothing is 
   const into = temporaryDirectory()
   const why = async (file: string) => {
     const failed = await store.backup(file).catch((error) => error)
-    expect(failed).toMatchObject({ name: 'StoreError' })
+    expect(failed).toMatchObject({ name: 'BackupRefused' })
     return failed.message as string
   }
   fs.mkdirSync(path.join(into, 'directory'))
@@ -114,6 +114,7 @@ test('a place where no backup can be is refused with what to do, and nothing is 
   expect(await why(path.join(into, 'nothing', 'b.db'))).toMatch(
     /nothing\/b.db can't be written \(ENOENT\).*directory/,
   )
+  expect(await why(path.join(into, 'nul\0'))).toMatch(/can't be written \(ERR_INVALID_ARG_VALUE\)/)
   expect(await why(path.join(directory, 'marks.db-journal'))).toMatch(/the store itself uses/)
   if (process.platform === 'linux')
     expect(await why('/proc/b.db')).toMatch(/type 0x9fa0.*not known to be local/)
@@ -141,6 +142,20 @@ test('a backup that would fill the disk of the store is refused before it is beg
   expect(fs.readdirSync(path.dirname(file))).toEqual([])
   expect(await new Backup(source(2e6 + margin), file).run()).toMatchObject({ commitSequence: 0 })
   fs.rmSync(path.dirname(file), { recursive: true })
+  store.close()
+})
+
+test('a file that comes while a backup is made is not replaced', async () => {
+  const store = openStore(options())
+  const file = path.join(temporaryDirectory(), 'b.db')
+  const running = new Backup(store, file).run()
+  fs.writeFileSync(file, 'another')
+  await expect(running).rejects.toMatchObject({
+    name: 'BackupRefused',
+    message: expect.stringContaining('came in the way of'),
+  })
+  expect(fs.readFileSync(file, 'utf8')).toBe('another')
+  expect(fs.readdirSync(path.dirname(file))).toEqual(['b.db'])
   store.close()
 })
 
