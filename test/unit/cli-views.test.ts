@@ -51,7 +51,7 @@ const ANSWERS: Readonly<Record<string, object>> = {
   '/v1/store': STORE,
   '/v1/config': CONFIG,
   '/v1/journal': { journal: [] },
-  '/v1/retire': { prefix: 'daily-', floor: '41', retired: 1, kept: 2 },
+  '/v1/retire': { prefix: 'daily-', floor: '41', retired: 1 },
   '/v1/backup': { file: '/b\u0007.db', bytes: 2048, commitSequence: 7, ms: 12 },
 }
 
@@ -220,7 +220,7 @@ test('retire and backup', async () => {
     'POST /v1/retire {"by":"ana","reason":"why","prefix":"daily-","idleMs":2592000000,"floor":"41"}',
   ])
   expect(retire.lines).toEqual([
-    '1 mark is retired, 2 kept: used since, frozen, or with an unknown outcome.',
+    '1 mark is retired.',
     'Tasks that begin with daily- and have no mark start at 41.',
     '',
   ])
