@@ -174,6 +174,14 @@ test.each([
     '16384',
   ],
   ['no Host', 'GET /v1/status HTTP/1.1\r\n\r\n', 421, 'Host'],
+  ['two Hosts', 'GET /v1/status HTTP/1.1\r\nHost: localhost\r\nHost: rebound.example\r\n\r\n', 400, 'Host'],
+  [
+    'another host in its target',
+    'GET http://rebound.example/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n',
+    400,
+    'target',
+  ],
+  ['no path', 'OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n', 400, 'target'],
 ])('%s gets an answer with the security fields', async (_, text, status, part) => {
   const client = await RawClient.connect(sidecar.adminPort)
   await client.send(Buffer.from(text))
@@ -182,6 +190,19 @@ test.each([
   expect(answer.values('content-security-policy')).toEqual([
     expect.stringContaining("frame-ancestors 'none'"),
   ])
+  client.close()
+})
+
+test.each([
+  ['that is longer than any act', 'Content-Length: 1000000000', true],
+  ['of an unknown length', 'Transfer-Encoding: chunked', true],
+  ['that is short', 'Content-Length: 4', false],
+])('a refused act does not have a body %s read for nothing', async (_, framing, isClosed) => {
+  const client = await RawClient.connect(sidecar.adminPort)
+  const head = 'POST /v1/tasks/T/freeze HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
+  await client.send(Buffer.from(`${head}${framing}\r\n\r\n`))
+  const answer = await client.answer('POST')
+  expect([answer.status, answer.values('connection')]).toEqual([401, [isClosed ? 'close' : 'keep-alive']])
   client.close()
 })
 

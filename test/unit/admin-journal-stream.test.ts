@@ -57,7 +57,9 @@ class Reader extends EventEmitter {
 let clock: VirtualClock
 let store: MemoryMarkStore
 let streams: JournalStreams
+let isRevoked: () => boolean
 beforeEach(() => {
+  isRevoked = () => false
   clock = new VirtualClock()
   store = new MemoryMarkStore(new MemoryDisk(0n), { automatic: true })
   streams = new JournalStreams(clock)
@@ -78,7 +80,7 @@ function open(
 ): Reader {
   const reader = new Reader()
   reader.room = room
-  streams.open(store, { after: undefined, ...query }, reader as unknown as ServerResponse)
+  streams.open(store, { after: undefined, ...query }, reader as unknown as ServerResponse, () => isRevoked())
   return reader
 }
 /** Lets the reading of all pages end that nobody holds up. */
@@ -196,6 +198,19 @@ describe('a reader', () => {
     }
     expect([dead.destroyed, slow.destroyed, streams.size]).toEqual([true, false, 1])
     expect(slow.ids).toEqual(range(1, 5))
+  })
+
+  test('whose right to it is gone is sent nothing more', async () => {
+    const [reader, waiting] = [open(), open({}, 1)]
+    await note(2)
+    await clock.advance(500)
+    await read()
+    isRevoked = () => true
+    await note(1)
+    await clock.advance(500)
+    await read()
+    expect([reader.writableEnded, reader.ids, streams.size]).toEqual([true, [1, 2], 0])
+    expect(waiting.destroyed).toBe(true)
   })
 
   test('that leaves is forgotten, even while it is waited for', async () => {

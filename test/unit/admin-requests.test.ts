@@ -150,6 +150,27 @@ test.each([
   expect([answer.statusCode, answer.json().error]).toEqual([404, expect.stringContaining('there is no')])
 })
 
+test('a backup by a name that cannot be is refused for good; one that was not put on record says so', async () => {
+  const socket = await rig.socketServer()
+  const backup = (file: string) =>
+    socket.inject({ method: 'POST', url: '/v1/backup', payload: { reason, by: 'ana', file } })
+  expect((await backup('/b.db')).statusCode).toBe(200)
+  const again = await backup('/b.db')
+  expect([again.statusCode, again.headers['retry-after'], again.json().error]).toEqual([
+    409,
+    undefined,
+    expect.stringContaining('exists already'),
+  ])
+  const { commit } = rig.store
+  rig.store.commit = () => Promise.reject(new StoreError('the disk is full'))
+  const unrecorded = await backup('/c.db')
+  rig.store.commit = commit
+  expect([unrecorded.statusCode, unrecorded.json().error]).toEqual([
+    503,
+    expect.stringContaining('/c.db is whole'),
+  ])
+})
+
 describe('a sidecar that', () => {
   beforeAll(() => () => {
     rig.phase = 'serving'
