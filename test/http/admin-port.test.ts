@@ -227,16 +227,42 @@ test('a stream shows what happens, and goes on where it was', async () => {
   await until(async () => (await get('/v1/status')).streams === 0, 'that all streams are forgotten')
 })
 
-test('more connections than it takes close the idle ones, and /livez is still answered', async () => {
-  const connect = async (text: string) => {
-    const socket = net
-      .connect(sidecar.adminPort, '127.0.0.1')
-      .on('error', () => {})
-      .resume()
-    sockets.push(socket)
-    await new Promise((resolve) => socket.once('connect', resolve))
-    socket.write(text)
+const connect = async (text: string) => {
+  const socket = net
+    .connect(sidecar.adminPort, '127.0.0.1')
+    .on('error', () => {})
+    .resume()
+  sockets.push(socket)
+  await new Promise((resolve) => socket.once('connect', resolve))
+  socket.write(text)
+  return socket
+}
+
+test('requests that were sent ahead are answered in turn; without end, they end the connection', async () => {
+  const get = (target: string) => `GET ${target} HTTP/1.1\r\nHost: localhost\r\n\r\n`
+  const client = await RawClient.connect(sidecar.adminPort)
+  await client.send(Buffer.from(get('/v1/store') + get('/v1/nothing') + get('/livez')))
+  const statuses = [await client.answer('GET'), await client.answer('GET'), await client.answer('GET')]
+  expect(statuses.map(({ status }) => status)).toEqual([200, 404, 200])
+  client.close()
+  const socket = await connect(get('/v1/openapi.json').repeat(300))
+  await until(() => socket.destroyed, 'the end of the connection')
+  expect(socket.bytesRead).toBe(0)
+})
+
+test('connections that stand still in the middle of a request keep nobody out', async () => {
+  const head = `POST /v1/tasks/S/freeze HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${ANA}\r\n`
+  for (let i = 0; i < 260; i++) {
+    await connect(`${head}Content-Type: application/json\r\nContent-Length: 30\r\n\r\n{`)
   }
+  for (let i = 0; i < 3; i++) {
+    const answer = await fetch(url('/livez'), { headers: { connection: 'close' } })
+    expect(answer.status).toBe(200)
+  }
+  for (const socket of sockets.splice(0)) socket.destroy()
+})
+
+test('more connections than it takes close the idle ones, and /livez is still answered', async () => {
   for (let i = 0; i < 300; i++) await connect(i % 2 === 0 ? '' : 'GET /livez HTTP/1.1\r\nHo')
   expect((await sidecar.admin('/livez')).status).toBe(200)
   const open = () => sockets.filter(({ readyState }) => readyState === 'open').length
