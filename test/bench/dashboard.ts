@@ -10,7 +10,13 @@ import { median, type Scale, type Section, twoDigits } from './report.ts'
 import { drive } from './writes.ts'
 
 const CONNECTIONS = 64
-const TABS = [0, 1, 10]
+/** The second of none shows how far two equal runs differ by chance. */
+const CASES = [
+  { dashboards: 'none', tabs: 0 },
+  { dashboards: 'none again', tabs: 0 },
+  { dashboards: '1', tabs: 1 },
+  { dashboards: '10', tabs: 10 },
+]
 const STALE_EVERY_MS = 20
 const STALE_MARK = 1_000_000
 
@@ -21,7 +27,7 @@ interface Round extends LoadResult {
 
 export async function dashboards(scale: Scale): Promise<Section> {
   const requests = scale.quick ? 5000 : 40_000
-  const rounds = scale.quick ? 3 : 7
+  const rounds = scale.quick ? 4 : 8
   const data = path.join(fs.mkdtempSync(path.join(scale.directory, 'dashboard-')), 'data')
   const upstream = await startServer('upstream.ts')
   const sidecar = await startSidecar({ main: scale.main, upstreamPort: upstream.port, data })
@@ -31,12 +37,14 @@ export async function dashboards(scale: Scale): Promise<Section> {
   await staleWorker.start()
   const run = { port: sidecar.port, connections: CONNECTIONS, requests, tasks: 100 }
   await drive(load, run)
-  const results = new Map<number, Round[]>(TABS.map((tabs) => [tabs, []]))
+  const results = CASES.map((): Round[] => [])
   for (let i = 0; i < rounds; i++) {
-    for (const tabs of TABS) {
-      browser.child.send(tabs)
+    // Each case is first, and last, as often as the others.
+    for (let j = 0; j < CASES.length; j++) {
+      const place = (i + j) % CASES.length
+      browser.child.send(CASES[place]?.tabs ?? 0)
       await reply(browser)
-      results.get(tabs)?.push(await measure(sidecar.process, requests, () => drive(load, run)))
+      results[place]?.push(await measure(sidecar.process, requests, () => drive(load, run)))
     }
   }
   const rejected = await staleWorker.stop()
@@ -44,7 +52,7 @@ export async function dashboards(scale: Scale): Promise<Section> {
   return {
     name: 'dashboard',
     title: `Writes beside dashboards that are looked at: ${CONNECTIONS} connections, 100 tasks`,
-    rows: TABS.map((tabs) => row(tabs, results)),
+    rows: CASES.map(({ dashboards }, i) => row(dashboards, results[i] ?? [], results[0] ?? [])),
     notes: [
       `medians of ${rounds} rounds of ${requests} requests each; ratios are to no dashboard in the same round`,
       'a dashboard is a stand-in: the poller and the stream reader of the page in a process of their own, without a browser',
@@ -65,14 +73,12 @@ async function measure(
   return { ...result, perSecond: requests / result.seconds, cpuMicroseconds: (seconds * 1e6) / requests }
 }
 
-function row(tabs: number, results: ReadonlyMap<number, readonly Round[]>) {
-  const own = results.get(tabs) as readonly Round[]
-  const none = results.get(0) as readonly Round[]
+function row(dashboards: string, own: readonly Round[], none: readonly Round[]) {
   const middle = (of: (round: Round) => number) => median(own.map(of))
   const ratio = (of: (round: Round) => number) =>
     twoDigits(median(own.map((round, i) => of(round) / of(none[i] as Round))))
   return {
-    dashboards: String(tabs),
+    dashboards,
     'writes/s': Math.round(middle(({ perSecond }) => perSecond)),
     ratio: ratio(({ perSecond }) => perSecond),
     'p50 ms': twoDigits(middle(({ p50Ms }) => p50Ms)),
