@@ -44,7 +44,7 @@ export class Metrics {
   readonly #registry = exemplarRegistry()
   readonly #totals = new Totals()
   /** Routes whose series are there. */
-  readonly #routes = new Set<string>()
+  readonly #begun = new Set<string>()
   readonly #decisions = this.#counter(
     'decisions_total',
     'Decisions on fenced requests',
@@ -129,11 +129,7 @@ export class Metrics {
 
   /** The routes in force: their series begin at 0. Those of earlier routes stay, as a counter's must. */
   expect(routes: readonly MeteredRoute[]): void {
-    for (const route of routes) {
-      if (this.#routes.has(route.name)) continue
-      this.#routes.add(route.name)
-      this.#expectRoute(route)
-    }
+    for (const route of routes) this.#expectRoute(route)
   }
 
   /** `decision`: `forwarded`, a refusal's code, or `would-` and a refusal's code under observe. */
@@ -182,14 +178,24 @@ export class Metrics {
 
   #expectRoute(route: MeteredRoute): void {
     const labels = { route: route.name }
-    this.#request.zero(labels)
+    this.#begin('request', labels)
     if (!isFenced(route)) return
-    this.#upstream.zero(labels)
+    this.#begin('upstream', labels)
+    // A route of before may be another by now, enforced after it was observed; to add 0 to what counts takes nothing away.
     for (const outcome of OUTCOMES) this.#outcomes.inc({ ...labels, outcome }, 0)
     for (const decision of decisionsOf(route))
       this.#decisions.inc({ labels: { ...labels, decision }, value: 0 })
     if (rejectsStale(route)) this.#stale.inc({ labels, value: 0 })
     if (route.token === 'optional') this.#unclaimed.inc(labels, 0)
+  }
+
+  /** Once: unlike a counter, a histogram would forget what it has. */
+  #begin(which: 'request' | 'upstream', labels: { readonly route: string }): void {
+    const series = `${which} ${labels.route}`
+    if (this.#begun.has(series)) return
+    this.#begun.add(series)
+    const histogram = which === 'request' ? this.#request : this.#upstream
+    histogram.zero(labels)
   }
 
   #counter<L extends string>(name: string, help: string, labelNames: L[], exemplars = false): Counter<L> {

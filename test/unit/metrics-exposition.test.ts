@@ -18,7 +18,7 @@ const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
 const SPAN_ID = '00f067aa0ba902b7'
 const TRACE = readTraceparent(`00-${TRACE_ID}-${SPAN_ID}-01`)
 
-function metricsOf(version = '1.2.3'): Metrics {
+function metricsOf(version = '1.2.3', routes: Parameters<Metrics['expect']>[0] = ROUTES): Metrics {
   const metrics = new Metrics(version, {
     openWrites: () => 3,
     oldestOpenWriteSeconds: () => 0.25,
@@ -29,7 +29,7 @@ function metricsOf(version = '1.2.3'): Metrics {
     commitSequence: () => 99,
     storeCreatedSeconds: () => 1.7e9,
   })
-  metrics.expect(ROUTES)
+  metrics.expect(routes)
   return metrics
 }
 
@@ -76,6 +76,17 @@ it('routes that a reload brings begin at 0, and those that stay go on', async ()
   expect(plain.sum('fencegate_request_duration_seconds_count', { route: 'ledger' })).toBe(1)
   const added = plain.samples.filter(({ labels }) => labels.route === 'new')
   expect(added.find(({ labels }) => labels.decision === 'stale-token')?.value).toBe(0)
+})
+
+it('a route that is enforced after it was observed has the series of both', async () => {
+  const route = { name: 'ledger', guard: 'fence', token: 'required' } as const
+  const metrics = metricsOf('1.2.3', [{ ...route, mode: 'observe' }])
+  metrics.requested('ledger', 5)
+  metrics.expect([{ ...route, mode: 'enforce' }])
+  const plain = new PlainText((await metrics.scrape(undefined)).body)
+  const stale = plain.samples.filter(({ name }) => name === 'fencegate_stale_rejections_total')
+  expect(stale.map(({ labels, value }) => [labels.route, value])).toEqual([['ledger', 0]])
+  expect(plain.sum('fencegate_request_duration_seconds_count', { route: 'ledger' })).toBe(1)
 })
 
 describe('exemplars', () => {
