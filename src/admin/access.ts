@@ -2,10 +2,12 @@
  * Who may do what on the admin port.
  *
  * Invariants: an act needs a bearer token, wherever it comes from; a read needs one unless it comes from this very host,
- * not by way of a proxy, and by a name that no other site can take over (DNS rebinding). A token is compared with every
- * one there is, by digests and in constant time, and is never in a log or an answer.
+ * not by way of a proxy, by a name that no other site can take over (DNS rebinding), and not for another site's page. A
+ * token is compared with every one there is, by digests and in constant time, and is never in a log or an answer; what
+ * goes on after the answer has begun ends when its token does.
  */
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
 import net from 'node:net'
 import bearerAuth from '@fastify/bearer-auth'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -14,6 +16,13 @@ import type { AdminTokens } from '../config/config.ts'
 import { OPENAPI_ROUTE } from './api.ts'
 import { FailedTokens } from './failed-tokens.ts'
 import { RequestError } from './request-error.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Whether the bearer token that came with the request is none any more; absent where none was asked for. */
+    isRevoked: (() => boolean) | undefined
+  }
+}
 
 export interface AccessOptions {
   readonly clock: Clock
@@ -26,13 +35,16 @@ export interface AccessOptions {
 export async function guard(on: FastifyInstance, { clock, tokens, shutOut }: AccessOptions): Promise<void> {
   const failed = new FailedTokens(clock)
   on.decorateRequest('tokenName', undefined)
+  on.decorateRequest('isRevoked', undefined)
   await on.register(bearerAuth, {
     addHook: false,
     keys: [],
     // Names of schemes are the same in either case.
     specCompliance: 'rfc6749',
     auth: (token, request) => {
-      request.tokenName = nameOf(token, tokens())
+      const digest = createHash('sha256').update(token).digest()
+      request.tokenName = nameOf(digest, tokens())
+      request.isRevoked = () => nameOf(digest, tokens()) === undefined
       return request.tokenName !== undefined
     },
   })
@@ -61,22 +73,34 @@ export async function guard(on: FastifyInstance, { clock, tokens, shutOut }: Acc
   })
 }
 
-/** Throws where the request reads, but by a name that somebody else may have chosen, and without a token. */
+/** Throws where the request reads, but for somebody who may be elsewhere, and without a token. */
 function mayReadWithoutToken({ method, socket, headers }: FastifyRequest): boolean {
-  const isRead = method === 'GET' || method === 'HEAD'
-  const isProxied = headers.forwarded !== undefined || headers['x-forwarded-for'] !== undefined
-  if (!isRead || isProxied || !isLoopback(socket.remoteAddress)) return false
-  if (isOwnName(headers.host)) return true
+  const isProxied = Object.keys(headers).some((name) => PROXY_FIELD.test(name))
+  if (method !== 'GET' || isProxied || !isThisHost(socket.remoteAddress)) return false
+  if (isOwnName(headers.host) && !isOfOtherPage(headers)) return true
   if (headers.authorization !== undefined) return false
+  if (isOwnName(headers.host))
+    throw new RequestError(
+      403,
+      "Sec-Fetch-Site says that another site's page asks: it gets nothing without a token",
+    )
   throw new RequestError(
     421,
     'the Host is neither localhost nor an IP address: without a token reads are for this host alone, by those names',
   )
 }
 
-/** Whether it is an address of this host that no other can use. */
-export function isLoopback(address = ''): boolean {
-  return address === '::1' || /^(::ffff:)?127\./i.test(address)
+/** What says that a request came by way of a proxy, which others can reach. */
+const PROXY_FIELD = /^(forwarded|via|x-real-ip|x-forwarded-.*)$/
+
+/** The rest of 127.0.0.0/8 is no proof: a mesh's proxy passes on what comes from elsewhere from 127.0.0.6. */
+function isThisHost(peer = ''): boolean {
+  return peer === '::1' || /^(::ffff:)?127\.0\.0\.1$/i.test(peer)
+}
+
+/** A page can't read the answers, but would take the places of those who can. One may link here. */
+function isOfOtherPage({ 'sec-fetch-site': site, 'sec-fetch-mode': mode }: IncomingHttpHeaders): boolean {
+  return (site === 'cross-site' || site === 'same-site') && mode !== 'navigate'
 }
 
 /** `localhost` or an IP address, with or without a port. */
@@ -109,8 +133,7 @@ function unauthorized({ headers: { authorization } }: FastifyRequest): string {
   return 'the Authorization field holds no bearer token of admin.tokenFile: send "Bearer" and one of those'
 }
 
-function nameOf(token: string, tokens: AdminTokens | undefined): string | undefined {
-  const digest = createHash('sha256').update(token).digest()
+function nameOf(digest: Buffer, tokens: AdminTokens | undefined): string | undefined {
   let found: string | undefined
   for (const { name, digest: own } of tokens?.named ?? []) {
     if (timingSafeEqual(digest, own)) found = name

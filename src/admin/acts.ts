@@ -75,7 +75,6 @@ const Retired = s.object({
   prefix: s.text('of the tasks'),
   floor: s.tokenOut,
   retired: s.count('marks that are forgotten'),
-  kept: s.optional(s.count('marks under the prefix that stay')),
 })
 const Backup = s.object({
   file: s.text('its path'),

@@ -7,7 +7,7 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Address, AdminTokens } from '../config/config.ts'
-import { guard, isLoopback } from './access.ts'
+import { guard } from './access.ts'
 import { AdminApi } from './api.ts'
 import { limitConnections } from './connections.ts'
 import { addDashboard } from './dashboard-files.ts'
@@ -49,6 +49,11 @@ export class AdminPort {
   async close(): Promise<void> {
     await this.#server?.close()
   }
+}
+
+/** Whether what listens there can be reached from this host alone. */
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(::ffff:)?127\./i.test(address)
 }
 
 /** @param isLocal whether only this host can reach it. */

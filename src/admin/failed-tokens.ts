@@ -25,6 +25,11 @@ export class FailedTokens {
     this.#clock = clock
   }
 
+  /** Addresses that are remembered. */
+  get size(): number {
+    return this.#windows.size
+  }
+
   /** For how long the address is shut out yet, in milliseconds; 0 if it isn't. */
   shutOutMs(address: string): number {
     const window = this.#windows.get(hostOf(address))

@@ -29,7 +29,8 @@ export interface StreamQuery {
 
 export class JournalStreams {
   readonly #clock: Clock
-  readonly #streams = new Set<Stream>()
+  /** With whether its reader may no longer have it. */
+  readonly #streams = new Map<Stream, () => boolean>()
   #cancelLook: (() => void) | undefined
   #closed = false
 
@@ -50,10 +51,10 @@ export class JournalStreams {
     )
   }
 
-  /** The head of the answer is written; the rest is this one's. */
-  open(store: MarkStore, query: StreamQuery, response: ServerResponse): void {
+  /** The head of the answer is written; the rest is this one's. A stream ends soon after its reader's right to it. */
+  open(store: MarkStore, query: StreamQuery, response: ServerResponse, isRevoked: () => boolean): void {
     const stream = new Stream(store, this.#clock, query, response)
-    this.#streams.add(stream)
+    this.#streams.set(stream, isRevoked)
     response.once('close', () => {
       stream.close()
       this.#streams.delete(stream)
@@ -66,13 +67,16 @@ export class JournalStreams {
   close(): void {
     this.#closed = true
     this.#cancelLook?.()
-    for (const stream of this.#streams) stream.end()
+    for (const stream of this.#streams.keys()) stream.end()
   }
 
   #look(): void {
     this.#cancelLook ??= this.#clock.after(LOOK_MS, () => {
       this.#cancelLook = undefined
-      for (const stream of this.#streams) stream.advance()
+      for (const [stream, isRevoked] of this.#streams) {
+        if (isRevoked()) stream.end()
+        else stream.advance()
+      }
       if (this.#streams.size > 0) this.#look()
     })
   }

@@ -4,10 +4,11 @@
  * Invariants: each answer has the security fields, whatever went wrong; an error is told in one sentence, and one that
  * is nobody's fault but the sidecar's own is not told at all, but logged.
  */
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
 import { ActError } from '../gate/act-error.ts'
-import { StoreError } from '../store/mark-store.ts'
+import { BackupRefused, StoreError } from '../store/mark-store.ts'
 import { API_HEADERS } from './headers.ts'
 import { parseBody } from './json-body.ts'
 import { RequestError } from './request-error.ts'
@@ -47,8 +48,15 @@ export function makeServer({ failed, requestTimeoutMs, silenceMs }: ServerOption
     { parseAs: 'buffer' },
     async (_request: unknown, body: Buffer) => parseBody(body),
   )
-  fastify.addHook('onRequest', async (_request, reply) => void reply.headers(API_HEADERS))
-  fastify.setErrorHandler((error: Error, _request, reply) => fail(error, reply, failed))
+  fastify.addHook('onRequest', async ({ raw }, reply) => {
+    reply.headers(API_HEADERS)
+    requireOneName(raw)
+  })
+  fastify.setErrorHandler((error: Error, { raw }, reply) => {
+    // Else the rest of it would be read for nothing.
+    if (!raw.complete && !isShort(raw)) reply.header('Connection', 'close')
+    return fail(error, reply, failed)
+  })
   fastify.setNotFoundHandler(({ method, url }) => {
     throw new RequestError(
       404,
@@ -56,6 +64,21 @@ export function makeServer({ failed, requestTimeoutMs, silenceMs }: ServerOption
     )
   })
   return fastify
+}
+
+/** Whose access depends on the Host must not be asked for something by another name as well. */
+function requireOneName({ url = '', rawHeaders }: IncomingMessage): void {
+  if (!url.startsWith('/')) {
+    throw new RequestError(400, 'the target is not a path: ask the sidecar itself, not as a proxy')
+  }
+  const hosts = rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host')
+  if (hosts.length > 1) throw new RequestError(400, 'Host is there more than once: send one')
+}
+
+/** Whether what is left of the body is known to be no more than an act may say. */
+function isShort({ headers }: IncomingMessage): boolean {
+  const length = headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? '0' : 'unknown')
+  return Number(length) <= BODY_BYTES
 }
 
 function fail(error: Error & { statusCode?: number }, reply: FastifyReply, failed: ServerOptions['failed']) {
@@ -68,7 +91,7 @@ function fail(error: Error & { statusCode?: number }, reply: FastifyReply, faile
 }
 
 function statusOf(error: Error & { statusCode?: number }): number {
-  if (error instanceof ActError) return 409
+  if (error instanceof ActError || error instanceof BackupRefused) return 409
   if (error instanceof StoreError) return 503
   const { statusCode = 500 } = error
   return statusCode >= 400 && statusCode < 600 ? statusCode : 500

@@ -37,7 +37,7 @@ export function addStreamRoute(on: FastifyInstance, sources: Sources, streams: J
       raw.socket?.setTimeout(0)
       raw.writeHead(200, { ...definedHeaders(reply.getHeaders()), 'Content-Type': 'text/event-stream' })
       raw.flushHeaders()
-      streams.open(store, { ...request.query, after }, raw)
+      streams.open(store, { ...request.query, after }, raw, () => request.isRevoked?.() ?? false)
     },
   )
 }

@@ -11,6 +11,8 @@ type TokenOptions = ActOptions & { readonly token?: string }
 const EXAMPLES = `
 Each answers once it is durable, and lists the writes that are still open.
 
+Exit codes: 0 done, 64 bad usage or refused, 69 the sidecar can't be asked.
+
 Examples:
   fencegate freeze settlement-42 --reason "two exports, see INC-7"
   fencegate thaw settlement-42 --token 51 --reason "worker B elected"
@@ -21,7 +23,7 @@ export function addActs(program: Command, ends: Ends): void {
     .description('Refuse all writes of a task until it is thawed.')
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: ActOptions) => {
-      print(options, `${task} is frozen.`, await act(task, 'freeze', options))
+      await tellDone(options, `${task} is frozen.`, await act(task, 'freeze', options))
       ends(EXIT.ok)
     })
   addActOptions(program.command('thaw <task>'))
@@ -30,7 +32,7 @@ export function addActs(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: TokenOptions) => {
       const passes = options.token === undefined ? '' : ` Tokens below ${options.token} are stale.`
-      print(options, `${task} is thawed.${passes}`, await act(task, 'thaw', options))
+      await tellDone(options, `${task} is thawed.${passes}`, await act(task, 'thaw', options))
       ends(EXIT.ok)
     })
   addActOptions(program.command('raise <task>'))
@@ -38,7 +40,7 @@ export function addActs(program: Command, ends: Ends): void {
     .requiredOption('--token <token>', 'the lowest token that passes from now on')
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: TokenOptions) => {
-      print(options, `The mark of ${task} is ${options.token}.`, await act(task, 'raise', options))
+      await tellDone(options, `The mark of ${task} is ${options.token}.`, await act(task, 'raise', options))
       ends(EXIT.ok)
     })
 }
@@ -47,8 +49,8 @@ export function act(task: string, name: string, options: TokenOptions): Promise<
   return tell(options, taskPath(task, name), { token: options.token })
 }
 
-function print({ json }: ActOptions, done: string, answer: ActAnswer): void {
-  show(json, answer, () => [done, ...stillOpen(answer)])
+async function tellDone({ json }: ActOptions, done: string, answer: ActAnswer): Promise<void> {
+  await show(json, answer, () => [done, ...stillOpen(answer)])
 }
 
 export function stillOpen({ open }: Pick<ActAnswer, 'open'>): string[] {

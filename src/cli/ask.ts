@@ -1,6 +1,7 @@
 /** Questions and acts put to the running sidecar: the answer, or why there is none, with the exit code for it. */
 import os from 'node:os'
 import { EXIT, ExitError } from '../errors.ts'
+import { plain } from './control.ts'
 import { type Endpoint, endpointOf, type SidecarOptions } from './endpoint.ts'
 import { exchange, type Reply } from './exchange.ts'
 
@@ -52,7 +53,7 @@ function authorOf(endpoint: Endpoint, by: string | undefined): { by?: string } {
 }
 
 /** A container's user often has no name. */
-function userName(): string {
+export function userName(): string {
   try {
     return os.userInfo().username
   } catch {
@@ -94,6 +95,6 @@ const REMEDIES: Readonly<Record<number, string>> = {
 
 function refusalOf(endpoint: Endpoint, { status }: Reply, error: string): ExitError {
   const remedy = endpoint.kind === 'server' ? REMEDIES[status] : undefined
-  const sentence = remedy === undefined ? error : `${error.replace(/\.?$/, '.')} ${remedy}`
+  const sentence = plain(remedy === undefined ? error : `${error.replace(/\.?$/, '.')} ${remedy}`)
   return new ExitError(status >= 500 || status === 429 ? EXIT.unavailable : EXIT.usage, sentence)
 }

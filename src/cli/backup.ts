@@ -20,7 +20,8 @@ const EXAMPLES = `
 The sidecar itself writes the file, with its user's rights, while it serves; an existing file is never written over. Only
 over the socket: who reaches the admin port may not write files. To bring it back, see "fencegate restore".
 
-Exit codes: 0 done and on the disk, 64 bad usage or refused, 69 no sidecar answers, or the file can't be written.
+Exit codes: 0 done and on the disk, 64 bad usage, or no file to make (it exists, or its place won't do), 69 no sidecar
+answers, or its disk took no more.
 
 Examples:
   fencegate backup /backup/fencegate-2026-11-30.db --reason nightly
@@ -47,7 +48,7 @@ export function addBackup(program: Command, ends: Ends): void {
       const file = path.resolve(name)
       // It lasts as long as the disk needs: the connection ends with the sidecar, if that should end.
       const answer = await tellAt<Answer>(socketOf(options), options, '/v1/backup', { file }, Infinity)
-      show(options.json, answer, () => [
+      await show(options.json, answer, () => [
         `Wrote ${plain(answer.file)}: ${size(answer.bytes)} in ${span(answer.ms)}, commit sequence ${answer.commitSequence}.`,
       ])
       ends(EXIT.ok)

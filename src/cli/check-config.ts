@@ -16,7 +16,9 @@ import { addConfigOptions, type ConfigOptions, sourcesOf } from './config-option
 import type { Ends } from './program.ts'
 
 const EXAMPLES = `
-Checks file, environment and flags as "serve" would, lists every fault at once and ends with 64 if there is one.
+Checks file, environment and flags as "serve" would, and lists every fault at once.
+
+Exit codes: 0 valid, 64 bad usage or faults.
 
 Examples:
   fencegate check-config --config fencegate.yaml
@@ -39,8 +41,10 @@ function summary(config: Config): string[] {
   const { store, claim, limits, shutdown } = config
   const jump = claim.maxTokenJump === undefined ? 'any jump' : `jumps of at most ${claim.maxTokenJump}`
   const rows = [
-    ['listen', `${formatAddress(config.listen)} for data, ${formatAddress(config.admin.listen)} for admin`],
-    ['admin', describeAdmin(config)],
+    [
+      'listen',
+      `${formatAddress(config.listen)} for data, ${formatAddress(config.admin.listen)} for admin: ${describeAdmin(config)}`,
+    ],
     ['tls', describeTls(config)],
     ...describeClients(config).map((line, index) => [index === 0 ? 'clients' : '', line]),
     ['upstream', upstreamLine(config.upstream)],

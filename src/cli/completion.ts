@@ -5,6 +5,7 @@ import { bashScript } from './completion/bash.ts'
 import { fishScript } from './completion/fish.ts'
 import { treeOf } from './completion/tree.ts'
 import { zshScript } from './completion/zsh.ts'
+import { print } from './output.ts'
 import type { Ends } from './program.ts'
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript }
@@ -26,8 +27,8 @@ export function addCompletion(program: Command, ends: Ends): void {
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(SCRIPTS)))
     .description('Print a script that completes commands and options in a shell.')
     .addHelpText('after', EXAMPLES)
-    .action((shell: keyof typeof SCRIPTS) => {
-      process.stdout.write(SCRIPTS[shell](treeOf(program)))
+    .action(async (shell: keyof typeof SCRIPTS) => {
+      await print(SCRIPTS[shell](treeOf(program)))
       ends(EXIT.ok)
     })
 }

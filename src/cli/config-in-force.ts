@@ -23,7 +23,7 @@ export function addConfig(program: Command, ends: Ends): void {
     .action(async (options: ControlOptions) => {
       const answer = await ask<ConfigAnswer>(options, '/v1/config')
       const { stringify } = await import('yaml')
-      show(options.json, answer, () => [...headOf(answer), stringify(answer.config).trimEnd()])
+      await show(options.json, answer, () => [...headOf(answer), stringify(answer.config).trimEnd()])
       ends(EXIT.ok)
     })
 }

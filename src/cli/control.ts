@@ -1,6 +1,7 @@
 /** The options of commands that act on a running sidecar or ask it one thing. */
 import type { Command } from 'commander'
 import { addSidecarOptions, type SidecarOptions } from './endpoint.ts'
+import { print } from './output.ts'
 
 export const JSON_OPTION = ['--json', 'print the answer as JSON'] as const
 
@@ -30,8 +31,12 @@ export function taskPath(task: string, act = ''): string {
 }
 
 /** Writes JSON for a program, or lines for a person. */
-export function show(json: true | undefined, answer: unknown, lines: () => readonly string[]): void {
-  process.stdout.write(json ? `${JSON.stringify(answer)}\n` : `${lines().join('\n')}\n`)
+export async function show(
+  json: true | undefined,
+  answer: unknown,
+  lines: () => readonly string[],
+): Promise<void> {
+  await print(json ? `${JSON.stringify(answer)}\n` : `${lines().join('\n')}\n`)
 }
 
 /** A client's words for a terminal: without control characters, which could move its cursor or worse. */

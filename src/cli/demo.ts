@@ -4,8 +4,10 @@ import type { Ends } from './program.ts'
 
 const EXAMPLES = `
 A worker is paused past the end of its lease, another takes over, the first one resumes and writes: once
-without the sidecar, once with it. Needs nothing else. Ends with 1 if a stale write got
-through the sidecar.
+without the sidecar, once with it. Needs nothing else.
+
+Exit codes: 0 as promised, 1 a stale write got through or it could not be played to its end, 64 bad usage, 130 SIGINT,
+143 SIGTERM.
 
 Examples:
   fencegate demo

@@ -10,6 +10,8 @@ const EXAMPLES = `
 Erases the bodies of recorded answers. Operations, attempts and statuses stay on record, and so does this act: a
 repeat of an operation is still not sent, and is told 409 "operation-done" with the status. Backups are not reached.
 
+Exit codes: 0 done, 64 bad usage or refused, 69 the sidecar can't be asked.
+
 Examples:
   fencegate erase settlement-42 --reason "erasure request 118"
   fencegate erase settlement-42 --reason "erasure request 118" --by ana --json`
@@ -20,7 +22,7 @@ export function addErase(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: ActOptions) => {
       const answer = await act(task, 'erase', options)
-      show(options.json, answer, () => described(task, answer))
+      await show(options.json, answer, () => described(task, answer))
       ends(EXIT.ok)
     })
 }

@@ -31,7 +31,7 @@ export function addFence(program: Command, ends: Ends): void {
       const endpoint = endpointOf(options)
       const token = options.token ?? (await presentToken(endpoint, task))
       const answer = await tellAt<ActAnswer>(endpoint, options, taskPath(task, 'fence'), { token })
-      show(options.json, answer, () => [
+      await show(options.json, answer, () => [
         `${plain(task)} is frozen, and token ${token} is fenced out: the mark is ${answer.mark}.`,
         `Once thawed, ${answer.passes} is the lowest token that passes.`,
         ...stillOpen(answer),

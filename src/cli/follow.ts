@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { EXIT, ExitError } from '../errors.ts'
-import { answerOf } from './ask.ts'
+import { answerOf, askAt } from './ask.ts'
 import type { Endpoint } from './endpoint.ts'
 import { EventReader } from './event-stream.ts'
 import { requestTo, unreachable } from './exchange.ts'
@@ -36,6 +36,7 @@ export async function* follow<E extends { readonly seq: number }>(
   let retryMs = FIRST_RETRY_MS
   while (!signal.aborted) {
     try {
+      if (isLost) last = await lastIn(endpoint, last, notice)
       for await (const entries of stream<E>(endpoint, targetOf(filters, last), signal)) {
         if (isLost) notice('It answers again.')
         begun = true
@@ -54,6 +55,20 @@ export async function* follow<E extends { readonly seq: number }>(
     await pause(retryMs, signal)
     retryMs = Math.min(2 * retryMs, LAST_RETRY_MS)
   }
+}
+
+/** Behind the end of a journal that was rolled back, nothing would come for long. */
+async function lastIn(endpoint: Endpoint, last: number, notice: Following['notice']): Promise<number> {
+  const { journal } = await askAt<{ journal: { seq: number }[] }>(
+    endpoint,
+    '/v1/journal?order=newest&limit=1',
+  )
+  const end = journal[0]?.seq ?? 0
+  if (end >= last) return last
+  notice(
+    'Its journal ends before the last entry that came, as that of a restored store does: going on from its end.',
+  )
+  return end
 }
 
 function targetOf(filters: Following['filters'], after: number): string {

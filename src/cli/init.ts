@@ -12,6 +12,8 @@ const EXAMPLES = `
 For a new resource no floor is needed. Where a store was lost, take a floor at or above every token that was
 ever granted: otherwise stale holders could write again.
 
+Exit codes: 0 done, 64 bad usage or configuration, 69 there is a store, or none can be made.
+
 Examples:
   fencegate init --data /var/lib/fencegate
   fencegate init --config fencegate.yaml --floor 41000`

@@ -1,10 +1,9 @@
 /**
  * Prints lists of any length as a table, CSV or JSON Lines: a part at a time, no faster than the reader takes it.
- * Invariant: what could not be written is a failure, except where the reader wants no more, as `head` does.
  */
 import { type Command, Option } from 'commander'
-import { EXIT, ExitError } from '../errors.ts'
 import { type Cell, csvLine } from './csv.ts'
+import { print } from './output.ts'
 import { Table } from './table.ts'
 
 const BATCH = 1000
@@ -74,24 +73,6 @@ export async function* inBatches<T>(rows: AsyncIterable<T> | Iterable<T>): Async
     batch = []
   }
   if (batch.length > 0) yield batch
-}
-
-/** Resolves, once the text is written, to whether the reader may want more. */
-export function print(text: string): Promise<boolean> {
-  if (text === '') return Promise.resolve(true)
-  const { promise, resolve, reject } = Promise.withResolvers<boolean>()
-  const failed = (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') return resolve(false)
-    const message = `can't write to standard output (${error.code}): what is there is not the whole list`
-    reject(new ExitError(EXIT.unavailable, message, { cause: error }))
-  }
-  process.stdout.once('error', failed)
-  process.stdout.write(text, (error) => {
-    if (error) return // Told by the event too.
-    process.stdout.off('error', failed)
-    resolve(true)
-  })
-  return promise
 }
 
 /** Wall clock, as it is shown. */

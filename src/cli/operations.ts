@@ -18,6 +18,8 @@ const EXAMPLES = `
 open: an attempt is under way. failed: may be attempted again. unknown: what became of an attempt is not known.
 done: a final answer, or what somebody found out, is on record; repeats are answered from it.
 
+Exit codes: 0 done, 64 bad usage or refused, 69 the sidecar can't be asked.
+
 Examples:
   fencegate operations --task settlement-42
   fencegate operations --state unknown

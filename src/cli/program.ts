@@ -19,6 +19,7 @@ import { addJournal } from './journal.ts'
 import { addOperations } from './operations.ts'
 import { addReconcile } from './reconcile.ts'
 import { addReset } from './reset.ts'
+import { addRestore } from './restore.ts'
 import { addRetire } from './retire.ts'
 import { addServe } from './serve.ts'
 import { addStatus } from './status.ts'
@@ -37,7 +38,7 @@ const COMMANDS: readonly ((program: Command, ends: Ends) => void)[] = [
   ...[addStatus, addTasks, addTask, addTop],
   ...[addFence, addActs, addUnknown],
   ...[addJournal, addOperations, addReconcile, addErase],
-  ...[addConfig, addStore, addBackup, addRetire, addReset],
+  ...[addConfig, addStore, addBackup, addRestore, addRetire, addReset],
   addCompletion,
 ]
 
@@ -47,6 +48,12 @@ Examples:
   fencegate check-config --config fencegate.yaml
   fencegate init --data /var/lib/fencegate --floor 41000
   fencegate demo
+  fencegate status
+  fencegate top
+  fencegate fence settlement-42 --reason "two exports, see INC-7"
+
+Commands that ask a running sidecar find it by its data directory, over a socket that only its user can open, or with
+--server at its admin port. docs/commands.md has each of them with its output.
 
 Exit codes: 0 ended as asked, 64 bad usage or configuration, 69 store or port unavailable, 70 a fault of
 fencegate itself.`

@@ -33,10 +33,10 @@ export function addReset(program: Command, ends: Ends): void {
       const path = taskPath(task, 'reset')
       if (confirm === undefined) {
         const asked = await tell<ResetAnswer>(options, path, { to })
-        show(options.json, asked, () => firstStep(task, options, asked))
+        await show(options.json, asked, () => firstStep(task, options, asked))
       } else {
         const answer = await tell<ActAnswer>(options, path, { to, confirm })
-        show(options.json, answer, () => [
+        await show(options.json, answer, () => [
           `The mark of ${plain(task)} is ${answer.mark}, on record as a break of P1. It is frozen still.`,
           `Once thawed, ${answer.passes} is the lowest token that passes.`,
         ])

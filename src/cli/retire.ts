@@ -14,7 +14,6 @@ interface Answer {
   readonly prefix: string
   readonly floor: string
   readonly retired: number
-  readonly kept?: number
 }
 
 const EXAMPLES = `
@@ -39,15 +38,10 @@ export function addRetire(program: Command, ends: Ends): void {
       const idleMs = named('--idle', () => parseAge(options.idle))
       const floor = named('--floor', () => parseFloor(options.floor)).toString()
       const answer = await tell<Answer>(options, '/v1/retire', { prefix, idleMs, floor })
-      show(options.json, answer, () => [
-        `${counted(answer.retired, 'mark is', 'marks are')} retired${keptToo(answer)}.`,
+      await show(options.json, answer, () => [
+        `${counted(answer.retired, 'mark is', 'marks are')} retired.`,
         `Tasks that begin with ${plain(prefix)} and have no mark start at ${answer.floor}.`,
       ])
       ends(EXIT.ok)
     })
-}
-
-/** Why some stay: they were used since, are frozen, or have an outcome that is unknown. */
-function keptToo({ kept }: Answer): string {
-  return kept === undefined ? '' : `, ${kept} kept: used since, frozen, or with an unknown outcome`
 }

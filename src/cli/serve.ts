@@ -6,6 +6,9 @@ import type { Ends } from './program.ts'
 const EXAMPLES = `
 Flags beat environment variables beat the file.
 
+Exit codes: 0 stopped in an orderly way, 64 bad usage or configuration, 69 store or port unavailable, 70 a fault of
+fencegate itself.
+
 Examples:
   fencegate serve --upstream http://127.0.0.1:9200
   fencegate serve --config fencegate.yaml --listen 0.0.0.0:8470

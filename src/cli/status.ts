@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { EXIT } from '../errors.ts'
 import type { Status } from './api.ts'
 import { ask } from './ask.ts'
-import { addControlOptions, type ControlOptions, plain, show } from './control.ts'
+import { addControlOptions, type ControlOptions, show } from './control.ts'
 import { time } from './listing.ts'
 import type { Ends } from './program.ts'
 import { Table } from './table.ts'
@@ -25,7 +25,7 @@ export function addStatus(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: ControlOptions) => {
       const status = await ask<Status>(options, '/v1/status')
-      show(options.json, status, () => described(status))
+      await show(options.json, status, () => described(status))
       ends(EXIT.ok)
     })
 }
@@ -38,7 +38,7 @@ function described(status: Status): string[] {
     ...rows([
       ['fencegate', `${status.version}, ${status.phase}${status.grace ? ', waiting out restartGrace' : ''}`],
       ['started', `${time(status.startedAtMs)}, ${span(status.nowMs - status.startedAtMs)} ago`],
-      ...status.upstreams.map(({ origin, state }) => ['upstream', `${plain(origin)} ${state}`] as const),
+      ...status.upstreams.map(({ origin, state }) => ['upstream', `${origin} ${state}`] as const),
       ['tasks', `${status.tasks}, ${status.frozen} frozen`],
       ['open writes', `${openWrites}${oldest}`],
       ['handovers', `${status.handoversPending} pending`],

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { EXIT } from '../errors.ts'
 import type { StoreAnswer } from './api.ts'
 import { ask } from './ask.ts'
-import { addControlOptions, type ControlOptions, plain, show } from './control.ts'
+import { addControlOptions, type ControlOptions, show } from './control.ts'
 import { time } from './listing.ts'
 import type { Ends } from './program.ts'
 import { rows, size } from './words.ts'
@@ -23,7 +23,7 @@ export function addStore(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (options: ControlOptions) => {
       const store = await ask<StoreAnswer>(options, '/v1/store')
-      show(options.json, store, () => described(store))
+      await show(options.json, store, () => described(store))
       ends(EXIT.ok)
     })
 }
@@ -35,7 +35,7 @@ function described(store: StoreAnswer): string[] {
       ? 'after an unclean stop'
       : 'after a clean stop'
   return rows([
-    ['path', plain(store.path)],
+    ['path', store.path],
     ['schema', String(store.schema)],
     ['created', time(store.createdAtMs)],
     ['opened', start],
@@ -44,6 +44,6 @@ function described(store: StoreAnswer): string[] {
     ['commit sequence', String(store.commitSequence)],
     ['size', `${size(store.bytes)}, log ${size(store.walBytes)}, free on the disk ${size(store.freeBytes)}`],
     ['floor', store.floor],
-    ...store.floors.map(({ prefix, floor }) => [`floor of ${plain(prefix)}*`, floor] as const),
+    ...store.floors.map(({ prefix, floor }) => [`floor of ${prefix}*`, floor] as const),
   ])
 }

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { EXIT } from '../errors.ts'
 import type { Entry, TaskPage } from './api.ts'
 import { ask } from './ask.ts'
-import { addControlOptions, type ControlOptions, plain, show, taskPath } from './control.ts'
+import { addControlOptions, type ControlOptions, show, taskPath } from './control.ts'
 import { time } from './listing.ts'
 import type { Ends } from './program.ts'
 import { Table } from './table.ts'
@@ -23,7 +23,7 @@ export function addTask(program: Command, ends: Ends): void {
     .addHelpText('after', EXAMPLES)
     .action(async (task: string, options: ControlOptions) => {
       const page = await ask<TaskPage>(options, taskPath(task))
-      show(options.json, page, () => describeTask(page))
+      await show(options.json, page, () => describeTask(page))
       ends(EXIT.ok)
     })
 }
@@ -32,9 +32,9 @@ export function describeTask(page: TaskPage): string[] {
   const { task, mark, recorded, holder, passes, usedAtMs, open, held, rejections } = page
   return [
     ...rows([
-      ['task', plain(task)],
+      ['task', task],
       ['mark', recorded ? mark : `none: it starts at the floor ${mark}`],
-      ['holder', holder && plain(holder)],
+      ['holder', holder],
       ['state', stateOf(page) || 'served'],
       ['passes', `${passes} and above${page.frozen ? ', once thawed' : ''}`],
       ['used', time(usedAtMs)],

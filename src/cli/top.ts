@@ -62,7 +62,7 @@ async function once(endpoint: Endpoint, intervalMs: number, json: true | undefin
     const state = seen(first, await look(endpoint, undefined, first.sample))
     const { status, tasks, rejections } = state.sample
     const columns = process.stdout.columns ?? FILE_SIZE.columns
-    show(json, { rates: state.rates, status, tasks, rejections }, () =>
+    await show(json, { rates: state.rates, status, tasks, rejections }, () =>
       render(state, { ...FILE_SIZE, columns }, false),
     )
   })

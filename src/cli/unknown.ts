@@ -29,6 +29,8 @@ interface Unknown {
 const RESOLUTIONS = ['applied', 'not-applied', 'compensated']
 
 const EXAMPLES = `
+Exit codes: 0 done, 64 bad usage or refused, 69 the sidecar can't be asked.
+
 Examples:
   fencegate unknown
   fencegate resolve 0b9e... --as applied --reason "the ledger has it"`
@@ -41,7 +43,7 @@ export function addUnknown(program: Command, ends: Ends): void {
     .action(async (options: ControlOptions & { limit: string }) => {
       const limit = encodeURIComponent(options.limit)
       const { unknown } = await ask<{ unknown: Unknown[] }>(options, `/v1/unknown?limit=${limit}`)
-      show(options.json, unknown, () =>
+      await show(options.json, unknown, () =>
         unknown.length > 0 ? unknown.map(described) : ['No outcome is unknown.'],
       )
       ends(EXIT.ok)
@@ -56,7 +58,7 @@ export function addUnknown(program: Command, ends: Ends): void {
       const { as: resolution } = options
       const target = `/v1/unknown/${encodeURIComponent(id)}/resolve`
       const answer = await tell<Unknown>(options, target, { resolution })
-      show(options.json, answer, () => [
+      await show(options.json, answer, () => [
         `Record ${plain(id)} of task ${answer.task} is resolved as ${resolution}.`,
       ])
       ends(EXIT.ok)

@@ -1,4 +1,5 @@
 /** Figures in words for a person: spans of time, sizes, and rows of names and values. */
+import { plain } from './control.ts'
 
 /** Coarse from a minute on: what is looked for then is the order of its length. */
 export function span(ms: number): string {
@@ -22,7 +23,7 @@ export function size(bytes: number): string {
 export function rows(pairs: readonly (readonly [name: string, value: string | undefined])[]): string[] {
   const shown = pairs.filter(([, value]) => value !== undefined)
   const width = Math.max(0, ...shown.map(([name]) => name.length))
-  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`)
+  return shown.map(([name, value = '']) => plain(`${name.padEnd(width)}  ${value}`))
 }
 
 /** A word for a shell, in quotes where it needs them. */

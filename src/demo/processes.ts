@@ -39,7 +39,7 @@ export class Processes {
     const args = [MAIN, 'serve', '--config', configFile]
     // The environment beats the file: settings meant for another sidecar must not reach this one.
     const env = Object.fromEntries(
-      Object.entries(process.env).filter(([key]) => !key.startsWith('FENCEGATE_')),
+      Object.entries(process.env).filter(([key]) => !/^(FENCEGATE|OTEL)_/.test(key)),
     )
     const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
     const actor = this.#add(new Actor('sidecar', child))

@@ -20,7 +20,7 @@ import { HeldPermit, type Permit } from './permit.ts'
 import * as refuse from './refusals.ts'
 import { within } from './signal.ts'
 import type { Act, ActResult, OperationResult, TaskState } from './task-state.ts'
-import { Tasks } from './tasks.ts'
+import { type Gone, Tasks } from './tasks.ts'
 import { GateView } from './view.ts'
 
 export class Gate {
@@ -109,9 +109,9 @@ export class Gate {
     }
   }
 
-  /** These marks are on record no longer: what is idle of them in memory isn't either. */
-  forget(tasks: readonly string[]): void {
-    this.#tasks.forget(tasks)
+  /** The records of these were changed behind the gate: they are read back before the next decision. */
+  forget(gone: Gone): void {
+    this.#tasks.forget(gone)
   }
 
   /** Stops the timers and waits until the endings reported so far are on record. */

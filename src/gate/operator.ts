@@ -6,7 +6,7 @@
  */
 import type { Clock } from '../clock.ts'
 import type { Author, Resolution, UnknownWrite } from '../journal/records.ts'
-import type { BackupReport, MarkStore, TaskRecord } from '../store/mark-store.ts'
+import { type BackupReport, type MarkStore, StoreError, type TaskRecord } from '../store/mark-store.ts'
 import type { Token } from '../token.ts'
 import { act } from './act.ts'
 import { ActError } from './act-error.ts'
@@ -32,7 +32,9 @@ export class Operator {
   readonly #maxToken: Token
   readonly #resets: Resets
   readonly #retirement: Retirement
-  #last: Promise<unknown> = Promise.resolve()
+  /** Two queues: a retirement can take minutes, and who waits for a resolution can't. */
+  readonly #resolutions = new Queue()
+  readonly #retirements = new Queue()
 
   constructor({ gate, store, usage, clock, maxToken }: OperatorParts) {
     this.#gate = gate
@@ -115,16 +117,20 @@ export class Operator {
 
   /** Makes idle marks one floor for their prefix. Throws {@link ActError}. */
   retire(request: RetireRequest, author: Author): Promise<Retired> {
-    return this.#oneAtATime(() => {
+    return this.#retirements.run(async () => {
       this.#requireWritable(request.floor)
       return this.#retirement.retire(request, author)
     })
   }
 
-  /** Writes all that is on record to a new file, while writes go on. Rejects with a StoreError. */
+  /** Writes all that is on record to a new file, while writes go on. Rejects as the store's own does. */
   async backup(file: string, author: Author): Promise<BackupReport> {
     const report = await this.#store.backup(file)
-    await this.#store.commit([act('backup', undefined, undefined, author, { file, ...report })])
+    try {
+      await this.#store.commit([act('backup', undefined, undefined, author, { file, ...report })])
+    } catch (cause) {
+      throw new StoreError(`${file} is whole, but that it was made could not be put on record`, { cause })
+    }
     return report
   }
 
@@ -133,7 +139,7 @@ export class Operator {
    * there is no such record, or it was resolved otherwise.
    */
   resolve(id: string, resolution: Resolution, author: Author): Promise<UnknownWrite> {
-    return this.#oneAtATime(() => this.#resolve(id, resolution, author))
+    return this.#resolutions.run(() => this.#resolve(id, resolution, author))
   }
 
   async #resolve(id: string, resolution: Resolution, author: Author): Promise<UnknownWrite> {
@@ -182,9 +188,13 @@ export class Operator {
     if (token <= this.#maxToken) return
     throw new ActError(`${token} is above claim.maxToken, ${this.#maxToken}: no write could pass any more`)
   }
+}
 
-  /** Of two that differ, the second must see the first. */
-  #oneAtATime<T>(work: () => Promise<T>): Promise<T> {
+/** One at a time: of two that differ, the second must see the first. */
+class Queue {
+  #last: Promise<unknown> = Promise.resolve()
+
+  run<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#last.then(work)
     this.#last = done.catch(() => {})
     return done

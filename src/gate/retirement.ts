@@ -49,6 +49,8 @@ export class Retirement {
   async retire(request: RetireRequest, author: Author): Promise<Retired> {
     const { prefix, idleMs, floor } = request
     if (!(idleMs >= LEAST_IDLE_MS)) throw new ActError('a mark is idle after an hour at the earliest')
+    // A write that has been open for longer than that was noted at its beginning alone.
+    for (const { task } of this.#gate.view.busy()) this.#usage.used(task)
     await this.#usage.note()
     const beforeMs = Date.now() - idleMs
     for await (const marks of this.#idle(prefix, beforeMs)) {
@@ -63,6 +65,8 @@ export class Retirement {
       { kind: 'floor', prefix, floor },
       act('retire', undefined, undefined, author, { prefix, idleMs, floor }),
     ])
+    // Those without a mark start higher by now.
+    this.#gate.forget({ prefix })
     let retired = 0
     for await (const marks of this.#idle(prefix, beforeMs)) {
       const tasks = marks.filter(({ token }) => token <= floor).map(({ task }) => task)

@@ -68,6 +68,7 @@ export class TaskState {
   cancelDrainLimit: (() => void) | undefined
   /** Held writes that became durable during the operation under way, which may not have seen them. */
   #heldMeanwhile: HeldWrite[] = []
+  #outdated = false
 
   constructor(name: string, record: TaskRecord | undefined, all: AllInFlight) {
     this.name = name
@@ -99,12 +100,21 @@ export class TaskState {
 
   beginOperation(): void {
     this.#heldMeanwhile = []
+    this.#outdated = false
     this.newestMeanwhile = this.wanted?.claim.token ?? 0n
     this.wanted = undefined // Whoever still wants a raise when this is over asks again.
   }
 
-  /** What an operation ended with, and what was held while it ran. */
-  withHeldMeanwhile(record: TaskRecord): TaskRecord {
+  /** Its record was changed by no operation of its own. */
+  outdate(): void {
+    if (this.operation) this.#outdated = true
+    else this.record = undefined
+    this.changed.fire()
+  }
+
+  /** What an operation ended with, and what was held while it ran; nothing if the record was changed meanwhile. */
+  withHeldMeanwhile(record: TaskRecord): TaskRecord | undefined {
+    if (this.#outdated) return undefined
     const known = new Set(record.held.map(({ id }) => id))
     const held = this.#heldMeanwhile.filter(({ id }) => !known.has(id))
     return held.length === 0 ? record : { ...record, held: [...record.held, ...held] }

@@ -7,6 +7,9 @@ import type { TaskRecord } from '../store/mark-store.ts'
 import { AllInFlight } from './in-flight.ts'
 import { TaskState } from './task-state.ts'
 
+/** Tasks by their names, or all those under a prefix. */
+export type Gone = readonly string[] | { readonly prefix: string }
+
 export class Tasks {
   readonly inFlight = new AllInFlight()
   readonly #active = new Map<string, TaskState>()
@@ -36,8 +39,17 @@ export class Tasks {
     return task
   }
 
-  forget(names: readonly string[]): void {
-    for (const name of names) this.#idle.delete(name)
+  /** What is in memory of these is no longer what is on record. */
+  forget(gone: Gone): void {
+    const names = 'prefix' in gone ? this.#under(gone.prefix) : gone
+    for (const name of names) {
+      this.#idle.delete(name)
+      this.#active.get(name)?.outdate()
+    }
+  }
+
+  #under(prefix: string): string[] {
+    return [...this.#idle.keys(), ...this.#active.keys()].filter((name) => name.startsWith(prefix))
   }
 
   leave(task: TaskState): void {

@@ -41,10 +41,10 @@ const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const COMMIT_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
 export class Metrics {
-  readonly registry: Registry = exemplarRegistry()
+  readonly #registry = exemplarRegistry()
   readonly #totals = new Totals()
   /** Routes whose series are there. */
-  readonly #routes = new Set<string>()
+  readonly #begun = new Set<string>()
   readonly #decisions = this.#counter(
     'decisions_total',
     'Decisions on fenced requests',
@@ -84,12 +84,12 @@ export class Metrics {
   )
 
   constructor(version: string, source: MetricsSource) {
-    collectDefaultMetrics({ register: this.registry })
+    collectDefaultMetrics({ register: this.#registry })
     const gauge = (name: string, help: string, read: () => number) =>
       new Gauge({
         name: `fencegate_${name}`,
         help,
-        registers: [this.registry],
+        registers: [this.#registry],
         collect() {
           this.set(read())
         },
@@ -105,22 +105,21 @@ export class Metrics {
     this.#reload = new Gauge({
       name: 'fencegate_config_last_reload_successful',
       help: 'Whether the configuration that was read last is in force',
-      registers: [this.registry],
+      registers: [this.#registry],
     })
     this.#reload.set(1)
     new Gauge({
       name: 'fencegate_build_info',
       help: 'The version that runs',
       labelNames: ['version'],
-      registers: [this.registry],
+      registers: [this.#registry],
     }).set({ version }, 1)
-    this.registry.setContentType(Registry.PROMETHEUS_CONTENT_TYPE)
   }
 
   /** All metrics, in the format that the scraper's Accept field asks for. */
   async scrape(accept: string | undefined): Promise<Scrape> {
     const format = negotiate(accept)
-    const families = (await this.registry.getMetricsAsJSON()) as unknown as Family[]
+    const families = (await this.#registry.getMetricsAsJSON()) as unknown as Family[]
     return { contentType: CONTENT_TYPES[format], body: write(families, format) }
   }
 
@@ -130,11 +129,7 @@ export class Metrics {
 
   /** The routes in force: their series begin at 0. Those of earlier routes stay, as a counter's must. */
   expect(routes: readonly MeteredRoute[]): void {
-    for (const route of routes) {
-      if (this.#routes.has(route.name)) continue
-      this.#routes.add(route.name)
-      this.#expectRoute(route)
-    }
+    for (const route of routes) this.#expectRoute(route)
   }
 
   /** `decision`: `forwarded`, a refusal's code, or `would-` and a refusal's code under observe. */
@@ -183,9 +178,10 @@ export class Metrics {
 
   #expectRoute(route: MeteredRoute): void {
     const labels = { route: route.name }
-    this.#request.zero(labels)
+    this.#begin('request', labels)
     if (!isFenced(route)) return
-    this.#upstream.zero(labels)
+    this.#begin('upstream', labels)
+    // A route of before may be another by now, enforced after it was observed; to add 0 to what counts takes nothing away.
     for (const outcome of OUTCOMES) this.#outcomes.inc({ ...labels, outcome }, 0)
     for (const decision of decisionsOf(route))
       this.#decisions.inc({ labels: { ...labels, decision }, value: 0 })
@@ -193,8 +189,17 @@ export class Metrics {
     if (route.token === 'optional') this.#unclaimed.inc(labels, 0)
   }
 
+  /** Once: unlike a counter, a histogram would forget what it has. */
+  #begin(which: 'request' | 'upstream', labels: { readonly route: string }): void {
+    const series = `${which} ${labels.route}`
+    if (this.#begun.has(series)) return
+    this.#begun.add(series)
+    const histogram = which === 'request' ? this.#request : this.#upstream
+    histogram.zero(labels)
+  }
+
   #counter<L extends string>(name: string, help: string, labelNames: L[], exemplars = false): Counter<L> {
-    const registers = [this.registry]
+    const registers = [this.#registry]
     return new Counter({ name: `fencegate_${name}`, help, labelNames, registers, enableExemplars: exemplars })
   }
 
@@ -210,7 +215,7 @@ export class Metrics {
       help,
       labelNames,
       buckets,
-      registers: [this.registry],
+      registers: [this.#registry],
       enableExemplars: exemplars,
     })
   }

@@ -1,5 +1,6 @@
 /** Takes orders for backups: one is made at a time, and a close ends it first. */
 import { Backup } from './backup.ts'
+import { BackupRefused } from './mark-store.ts'
 import type { FromWorker } from './messages.ts'
 import type { OpenStore } from './store-file.ts'
 
@@ -15,7 +16,8 @@ export class BackupDesk {
   }
 
   start(id: number, file: string): void {
-    const failed = (failure: string) => this.#say({ kind: 'no-backup', id, failure })
+    const failed = (failure: string, refused = false) =>
+      this.#say({ kind: 'no-backup', id, failure, refused })
     if (this.#running) {
       return failed(`no backup was made: ${this.#running.file} is being written. Ask again when it is there`)
     }
@@ -25,7 +27,7 @@ export class BackupDesk {
       .run()
       .then(
         (report) => this.#say({ kind: 'backed-up', id, report }),
-        (error) => failed(error.message),
+        (error: Error) => failed(error.message, error instanceof BackupRefused),
       )
       .finally(() => {
         this.#running = undefined

@@ -13,7 +13,7 @@ import path from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { foreignFileSystem } from './durable-files.ts'
-import { type BackupReport, StoreError } from './mark-store.ts'
+import { BackupRefused, type BackupReport, StoreError } from './mark-store.ts'
 
 /** The thread runs as the file that this one is: TypeScript in the repository, JavaScript in the package. */
 const FINISHER = new URL(
@@ -30,6 +30,12 @@ const MARGIN_BYTES = 64 * 1024 * 1024
 /** SQLite's primary result codes for a source that is in a transaction at the moment; OK is what the first step says. */
 const NOT_NOW = new Set([0, 5, 6])
 const ATTEMPTS = 100
+/** What the system says of a name that no file can be made by. */
+const NAME_FAULTS: ReadonlySet<string> = new Set([
+  ...['ENOENT', 'ENOTDIR', 'EISDIR', 'EACCES', 'EPERM', 'EROFS', 'ELOOP', 'ENAMETOOLONG'],
+  ...['ERR_FS_EISDIR', 'ERR_INVALID_ARG_VALUE'],
+])
+const OWN: ReadonlySet<string> = new Set(['BackupRefused', 'StoreError'])
 
 export interface BackupSource {
   readonly db: DatabaseSync
@@ -61,7 +67,7 @@ export class Backup {
     this.#aborted = true
   }
 
-  /** Rejects with {@link StoreError}, and leaves nothing behind. */
+  /** Rejects with {@link BackupRefused} or {@link StoreError}, and leaves nothing behind. */
   async run(): Promise<BackupReport> {
     try {
       this.#requirePlace()
@@ -78,7 +84,8 @@ export class Backup {
     } catch (error) {
       if (this.#begun)
         for (const name of [this.#draft, `${this.#draft}-journal`]) fs.rmSync(name, { force: true })
-      throw new StoreError(`no backup was made: ${this.#explain(error)}`, { cause: error })
+      const Failure = this.#isRefusal(error) ? BackupRefused : StoreError
+      throw new Failure(`no backup was made: ${this.#explain(error)}`, { cause: error })
     }
   }
 
@@ -86,11 +93,11 @@ export class Backup {
     const { directory } = this.#source
     const into = path.dirname(this.#file)
     if (fs.lstatSync(this.#file, { throwIfNoEntry: false })) {
-      throw new StoreError(`${this.#file} exists already, and is never replaced: name a new file`)
+      throw new BackupRefused(`${this.#file} exists already, and is never replaced: name a new file`)
     }
     const foreign = foreignFileSystem(into)
     if (foreign !== undefined) {
-      throw new StoreError(
+      throw new BackupRefused(
         `${this.#file} is on ${foreign} that is not known to be local; one that does not answer would hold up the ` +
           'commits. Name a file on a local one, and copy it from there',
       )
@@ -100,7 +107,7 @@ export class Backup {
       fs.realpathSync(into) === fs.realpathSync(directory) &&
       /^(marks|lock)\.db/.test(path.basename(this.#file))
     ) {
-      throw new StoreError(`${this.#file} is a name that the store itself uses: name another file`)
+      throw new BackupRefused(`${this.#file} is a name that the store itself uses: name another file`)
     }
     const { bytes, walBytes, freeBytes } = this.#source.sizes()
     const needed = bytes + walBytes + MARGIN_BYTES
@@ -134,9 +141,16 @@ export class Backup {
     }
   }
 
+  /** Whether it is the name that is wrong: before there is a draft, everything is found out from that. */
+  #isRefusal(error: unknown): boolean {
+    const { code = '' } = error as NodeJS.ErrnoException
+    return error instanceof BackupRefused || code === 'EEXIST' || (!this.#begun && NAME_FAULTS.has(code))
+  }
+
   #explain(error: unknown): string {
     const { code, errcode, message } = error as { code?: string; errcode?: number; message: string }
-    if ((error as Error).name === 'StoreError') return message // Also of one that came from another thread.
+    if (code === 'EEXIST') return `another file came in the way of ${this.#file}: name a new file`
+    if (OWN.has((error as Error).name)) return message // Also of one that came from another thread.
     const cause = errcode === undefined ? (code ?? message) : `SQLite error ${errcode}: ${message}`
     return `${this.#file} can't be written (${cause}). Check that its directory exists, that this user may write in it, and that its disk has room`
   }

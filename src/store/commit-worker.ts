@@ -71,7 +71,7 @@ function serve(store: OpenStore, tables: StoreTables): void {
       case 'write':
         return tables.unknownWrite(read.id)
       case 'unresolved':
-        return tables.unresolved(read.limit)
+        return tables.unresolved(read.limit, read.task)
       case 'operation':
         return tables.operation(read.id)
       case 'operations':

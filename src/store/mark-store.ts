@@ -181,8 +181,9 @@ export interface MarkStore {
   idle(query: IdleQuery): Promise<Page<IdleTask, string>>
   state(): Promise<StoreState>
   /**
-   * Writes all that is committed to a new file, without holding up commits, and syncs it. Rejects with
-   * {@link StoreError}, and leaves nothing behind, if the file exists, its disk is full or it can't be written.
+   * Writes all that is committed to a new file, without holding up commits, and syncs it. Leaves nothing behind where
+   * it rejects: with {@link BackupRefused} if there can be no backup of that name, with {@link StoreError} if its disk
+   * is full or it can't be written.
    *
    * @param file an absolute path.
    */
@@ -195,6 +196,11 @@ export interface MarkStore {
   counts(): StoreCounts
   /** Closes last, after the last write. `clean`: no write was cut, so the next start needs no grace. */
   close(clean: boolean): Promise<void>
+}
+
+/** There can be no backup of that name: a file has it already, or it is no place for one. Another name may do. */
+export class BackupRefused extends Error {
+  override readonly name = 'BackupRefused'
 }
 
 /** What was asked could not be read or written. Ambiguous faults end the process before anybody sees this. */

@@ -65,6 +65,7 @@ export class MarkTable {
   raise(task: string, token: Token, complete: boolean, holder: string | undefined): number {
     const values = [task, token, complete ? 1 : 0, holder ?? null, this.#clock.usedMs()] as const
     if (this.#update.run(...values).changes !== 0) return 0
+    if (token < this.#floors.of(task)) return 0 // What is there, by a mark or by a floor, is higher.
     return Number(this.#insert.run(...values).changes)
   }
 

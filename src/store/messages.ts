@@ -23,7 +23,7 @@ export interface CommitRequest {
 
 export type Read =
   | { readonly kind: 'task'; readonly task: string }
-  | { readonly kind: 'unresolved'; readonly limit: number }
+  | { readonly kind: 'unresolved'; readonly limit: number; readonly task: string | undefined }
   | { readonly kind: 'write'; readonly id: string }
   | { readonly kind: 'operation'; readonly id: string }
   | { readonly kind: 'operations'; readonly query: OperationsQuery }
@@ -74,7 +74,13 @@ export type FromWorker =
       readonly counts: StoreCounts
     }
   | { readonly kind: 'backed-up'; readonly id: number; readonly report: BackupReport }
-  | { readonly kind: 'no-backup'; readonly id: number; readonly failure: string }
+  | {
+      readonly kind: 'no-backup'
+      readonly id: number
+      readonly failure: string
+      /** The name is at fault. */
+      readonly refused: boolean
+    }
   /** A commit whose result nobody can know: the process has to end. */
   | { readonly kind: 'fatal'; readonly message: string }
   | { readonly kind: 'closed' }

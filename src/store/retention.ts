@@ -1,16 +1,18 @@
 /**
- * What the record forgets, and when: journal entries by age and number; operations, with their attempts, when their
- * time is over, and of too many those whose provider can't know their key any more.
+ * What the record forgets, and when: journal entries by age and number; resolved writes, of which the journal tells too,
+ * by age; operations, with their attempts, when their time is over, and of too many those whose provider can't know their
+ * key any more.
  *
- * Invariants: an operation that is open or unknown, or has an attempt that is, stays; so does the newest record of each
+ * Invariants: a write that is unresolved stays, and an operation that is open or unknown, or has an attempt that is, stays; so does the newest record of each
  * kind, so that no `seq` is used twice. Each call does a bounded part.
  */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Pruned, PruneLimits } from '../journal/queries.ts'
 import { FINISHED, UNSETTLED } from './schema.ts'
 
-/** Journal entries, operations, and attempts of them that one call forgets, at most. */
+/** Journal entries, resolved writes, operations, and attempts of them that one call forgets, at most. */
 const ENTRIES = 1000
+const WRITES = 1000
 const OPERATIONS = 250
 const ATTEMPTS = 1000
 /** Operations that are looked at, of too many, for one whose key is forgotten. */
@@ -18,6 +20,7 @@ const LOOKED_AT = 1000
 
 export class Retention {
   readonly #entries: StatementSync
+  readonly #writes: StatementSync
   readonly #span: StatementSync
   readonly #count: StatementSync
   readonly #expired: StatementSync
@@ -30,6 +33,10 @@ export class Retention {
       `DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT ${ENTRIES}) ` +
         'AND seq < (SELECT max(seq) FROM journal) ' +
         'AND (at_ms <= ?1 OR seq <= (SELECT max(seq) FROM journal) - ?2)',
+    )
+    this.#writes = db.prepare(
+      'DELETE FROM writes WHERE rowid IN (SELECT rowid FROM writes ' +
+        `WHERE resolution IS NOT NULL AND resolved_at_ms <= ?1 ORDER BY resolved_at_ms LIMIT ${WRITES})`,
     )
     this.#span = db.prepare(
       'SELECT (SELECT max(seq) FROM operations) - (SELECT min(seq) FROM operations) + 1 AS span',
@@ -58,11 +65,13 @@ export class Retention {
   /** To be called in a transaction. */
   prune({ nowMs, maxAgeMs, maxRows }: PruneLimits): Pruned {
     const entries = Number(this.#entries.run(nowMs - maxAgeMs, maxRows).changes)
+    const writes = Number(this.#writes.run(nowMs - maxAgeMs).changes)
     const going = this.#goingOperations(nowMs, maxRows)
     const list = JSON.stringify(going)
     const attempts = Number(this.#attempts.run(list).changes)
     const operations = Number(this.#operations.run(list).changes)
-    const more = entries === ENTRIES || going.length === OPERATIONS || operations < going.length
+    const more =
+      entries === ENTRIES || writes === WRITES || going.length === OPERATIONS || operations < going.length
     return { entries, operations, attempts, more }
   }
 

@@ -20,6 +20,7 @@ import type {
 } from '../journal/queries.ts'
 import type { UnknownWrite } from '../journal/records.ts'
 import {
+  BackupRefused,
   type BackupReport,
   type Change,
   type MarkStore,
@@ -112,8 +113,8 @@ class SqliteMarkStore implements MarkStore {
     await this.#ask((id) => this.#commits.push({ id, changes }))
   }
 
-  async unresolved(limit: number): Promise<UnknownWrite[]> {
-    return (await this.#read({ kind: 'unresolved', limit })) as UnknownWrite[]
+  async unresolved(limit: number, task?: string): Promise<UnknownWrite[]> {
+    return (await this.#read({ kind: 'unresolved', limit, task })) as UnknownWrite[]
   }
 
   async unknownWrite(writeId: string): Promise<UnknownWrite | undefined> {
@@ -210,7 +211,8 @@ class SqliteMarkStore implements MarkStore {
     } else if (message.kind === 'backed-up') {
       this.#take(message.id)?.resolve(message.report)
     } else if (message.kind === 'no-backup') {
-      this.#take(message.id)?.reject(new StoreError(message.failure))
+      const { failure, refused } = message
+      this.#take(message.id)?.reject(refused ? new BackupRefused(failure) : new StoreError(failure))
     } else if (message.kind === 'closed') {
       this.#state = 'closed'
     } else if (message.kind === 'fatal') {

@@ -5,16 +5,23 @@
 import fs from 'node:fs'
 import path from 'node:path'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { EXIT, ExitError } from '../errors.ts'
 import type { Token } from '../token.ts'
-import { makeDirectory, requireLocalFileSystem, rewriteDurably, syncDirectory } from './durable-files.ts'
+import {
+  makeDirectory,
+  requireLocalFileSystem,
+  rewriteDurably,
+  syncDirectory,
+  syncFile,
+} from './durable-files.ts'
 import type { StoreCounts, StoreOrigin, StoreState } from './mark-store.ts'
-import { APPLICATION_ID, migrationFrom, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
+import { keepCopy, migrate, versionOf } from './migration.ts'
+import { type Restore, type Restored, restoreTo } from './restore-draft.ts'
+import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
+import { damaged, guarded, missing, newer, occupied, orphaned } from './store-faults.ts'
 import { LOCK_FILE, lockStore } from './store-lock.ts'
 import { hidesCommits } from './wal-damage.ts'
 
-/** SQLite's primary result codes for another schema (ERROR), a damaged file (CORRUPT) and no database (NOTADB). */
-const FOREIGN_OR_DAMAGED = new Set([1, 11, 26])
+export type { Restored }
 
 export interface StoreFileOptions {
   /** The data directory, absolute. */
@@ -43,19 +50,22 @@ export interface OpenStore {
  * its first start waits out `restartGrace` as after an unclean stop.
  */
 export function initStore(directory: string, floor: Token, lockWaitMs: number): void {
-  guarded(directory, () => {
+  makeStore(directory, lockWaitMs, (draft) => writeNew(draft, floor))
+}
+
+/** Makes a store from a backup, as of which nothing that was recorded since is known: see `restore-draft.ts`. */
+export function restoreStore(directory: string, restore: Restore, lockWaitMs: number): Restored {
+  return makeStore(directory, lockWaitMs, (draft) => restoreTo(draft, restore))
+}
+
+function makeStore<T>(directory: string, lockWaitMs: number, write: (draft: string) => T): T {
+  return guarded(directory, () => {
     makeDirectory(directory)
     requireLocalFileSystem(directory)
     const unlock = lockStore(directory, lockWaitMs)
     try {
-      if (fs.existsSync(path.join(directory, STORE_FILE))) {
-        throw new ExitError(
-          EXIT.unavailable,
-          `store.path: ${directory} already holds a store. Nothing was changed: a store is never replaced, ` +
-            'because that would forget its marks.',
-        )
-      }
-      createFile(directory, floor)
+      if (fs.existsSync(path.join(directory, STORE_FILE))) throw occupied(directory)
+      return createFile(directory, write)
     } finally {
       unlock()
     }
@@ -74,7 +84,7 @@ export function openStore(options: StoreFileOptions): OpenStore {
     try {
       const created = !fs.existsSync(file)
       if (created && create === 'never') throw missing(directory)
-      if (created) createFile(directory, 0n)
+      if (created) createFile(directory, (draft) => writeNew(draft, 0n))
       return openFile(options, created, unlock)
     } catch (error) {
       unlock()
@@ -92,17 +102,21 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
     if (hidesCommits(wal)) throw damaged(directory, 'marks stand in its log behind damage')
     rewriteDurably(wal)
   }
-  const db = new DatabaseSync(file)
+  let db = openExclusively(directory)
   try {
-    // Before the first read, which makes the WAL index: it stays in this process's memory.
-    db.exec('PRAGMA locking_mode = EXCLUSIVE')
-    requireOurs(db, directory)
-    configure(db)
     const meta = readMeta(db)
     if (!meta) throw damaged(directory, 'its meta row is missing')
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
-    migrate(db)
+    const version = versionOf(db)
+    if (version < SCHEMA_VERSION) {
+      // The copy is of a file that is closed: closing a second one would lose this process its locks.
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      db.close()
+      keepCopy(file, version)
+      db = openExclusively(directory)
+      migrate(db)
+    }
     const lastEntry = db.prepare('SELECT coalesce(max(seq), 0) AS seq FROM journal').get()?.seq as number
     const intentsWereComplete = meta.intents_complete === 1n
     // Writes of a process before the last one may still be at work, if the last one waited for them.
@@ -132,6 +146,20 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
       },
     }
   } catch (error) {
+    if (db.isOpen) db.close()
+    throw error
+  }
+}
+
+function openExclusively(directory: string): DatabaseSync {
+  const db = new DatabaseSync(path.join(directory, STORE_FILE))
+  try {
+    // Before the first read, which makes the WAL index: it stays in this process's memory.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE')
+    requireOurs(db, directory)
+    configure(db)
+    return db
+  } catch (error) {
     db.close()
     throw error
   }
@@ -156,23 +184,36 @@ function sizesOf(directory: string): Pick<StoreState, 'bytes' | 'walBytes' | 'fr
 }
 
 /** Written under another name, fsynced and renamed: a store exists whole or not at all. */
-function createFile(directory: string, floor: Token): void {
+function createFile<T>(directory: string, write: (draft: string) => T): T {
   const file = path.join(directory, STORE_FILE)
   const orphan = ['-wal', '-journal'].map((suffix) => `${file}${suffix}`).find((name) => fs.existsSync(name))
   if (orphan) throw orphaned(directory, orphan) // SQLite would write it into the new store.
   const draft = `${file}.new`
-  fs.rmSync(draft, { force: true })
+  const clear = () => {
+    for (const suffix of ['', '-wal', '-journal']) fs.rmSync(`${draft}${suffix}`, { force: true })
+  }
+  clear()
+  try {
+    const written = write(draft)
+    syncFile(draft)
+    fs.renameSync(draft, file)
+    syncDirectory(directory)
+    return written
+  } catch (error) {
+    clear()
+    throw error
+  }
+}
+
+function writeNew(draft: string, floor: Token): void {
   const db = new DatabaseSync(draft)
   try {
-    db.exec('PRAGMA synchronous = FULL')
     db.exec(`BEGIN; ${SCHEMA}`)
     db.prepare('INSERT INTO meta VALUES (1, ?, 0, ?, 0, ?)').run(Date.now(), floor === 0n ? 1 : 0, floor)
     db.exec('COMMIT')
   } finally {
     db.close()
   }
-  fs.renameSync(draft, file)
-  syncDirectory(directory)
 }
 
 /**
@@ -190,24 +231,12 @@ function configure(db: DatabaseSync): void {
   `)
 }
 
-/** Brings a store of an older version to this one: whole, or not at all. */
-function migrate(db: DatabaseSync): void {
-  const version = Number(pragma(db, 'user_version'))
-  if (version < SCHEMA_VERSION) db.exec(`BEGIN IMMEDIATE; ${migrationFrom(version)}; COMMIT`)
-}
-
 function requireOurs(db: DatabaseSync, directory: string): void {
   const applicationId = pragma(db, 'application_id')
   if (applicationId !== BigInt(APPLICATION_ID)) throw damaged(directory, 'it is not a fencegate store')
   const version = pragma(db, 'user_version')
   if (version < 1n) throw damaged(directory, `there is no schema version ${version}`)
-  if (version > BigInt(SCHEMA_VERSION)) {
-    throw new ExitError(
-      EXIT.unavailable,
-      `store.path: ${directory} was written by a newer fencegate (schema ${version}, this binary knows ` +
-        `${SCHEMA_VERSION}). Run that version; this one changed nothing.`,
-    )
-  }
+  if (version > BigInt(SCHEMA_VERSION)) throw newer(directory, version)
 }
 
 /**
@@ -233,48 +262,4 @@ function pragma(db: DatabaseSync, name: string): bigint {
   const statement = db.prepare(`PRAGMA ${name}`)
   statement.setReadBigInts(true)
   return statement.get()?.[name] as bigint
-}
-
-function missing(directory: string): ExitError {
-  return new ExitError(
-    EXIT.unavailable,
-    `store.path: there is no store in ${directory}, and store.create is "never". If this is a new resource, ` +
-      'make one with "fencegate init". If a store was here, its marks are lost: make one with ' +
-      '"fencegate init --floor N", N at or above every token ever granted.',
-  )
-}
-
-function orphaned(directory: string, orphan: string): ExitError {
-  return new ExitError(
-    EXIT.unavailable,
-    `store.path: ${orphan} belongs to a store whose ${STORE_FILE} is gone from ${directory}; its last marks are ` +
-      `in it. Nothing was made. Bring ${STORE_FILE} back; or move both away and make a new store with ` +
-      '"fencegate init --floor N", N at or above every token ever granted.',
-  )
-}
-
-function damaged(directory: string, how: string): ExitError {
-  return new ExitError(
-    EXIT.unavailable,
-    `store.path: the store in ${directory} is damaged or foreign: ${how}. It was not opened. Restore a backup; ` +
-      'or move it away and make a new one with "fencegate init --floor N", N at or above every token ever granted.',
-  )
-}
-
-/** Turns what the file system and SQLite throw into an {@link ExitError} that says what to do. */
-function guarded<T>(directory: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (error instanceof ExitError) throw error
-    const { code, errcode, message } = error as { code?: string; errcode?: number; message: string }
-    if (errcode !== undefined && FOREIGN_OR_DAMAGED.has(errcode & 0xff)) throw damaged(directory, message)
-    const cause = code === 'ERR_SQLITE_ERROR' ? `SQLite error ${errcode}: ${message}` : message
-    throw new ExitError(
-      EXIT.unavailable,
-      `store.path: ${directory} can't be used: ${cause}. Check that the directory exists, that this user ` +
-        'may write in it, and that its disk has room.',
-      { cause: error },
-    )
-  }
 }

@@ -102,8 +102,8 @@ export class StoreTables {
     }
   }
 
-  unresolved(limit: number): UnknownWrite[] {
-    return this.#writes.unresolved(limit)
+  unresolved(limit: number, task?: string): UnknownWrite[] {
+    return this.#writes.unresolved(limit, task)
   }
 
   unknownWrite(id: string): UnknownWrite | undefined {

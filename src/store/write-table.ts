@@ -16,6 +16,7 @@ export class WriteTable {
   readonly #resolve: StatementSync
   readonly #held: StatementSync
   readonly #unresolved: StatementSync
+  readonly #unresolvedOfTask: StatementSync
   readonly #one: StatementSync
   readonly #restart: StatementSync
 
@@ -38,9 +39,11 @@ export class WriteTable {
         `WHERE a.id = writes.id) AS attempted ${unresolved} AND task = ? AND holds = 1 ORDER BY rowid`,
     )
     this.#unresolved = db.prepare(`SELECT * ${unresolved} ORDER BY rowid LIMIT ?`)
+    this.#unresolvedOfTask = db.prepare(`SELECT * ${unresolved} AND task = ? ORDER BY rowid LIMIT ?`)
     this.#one = db.prepare('SELECT * FROM writes WHERE id = ? AND reason IS NOT NULL')
     this.#restart = db.prepare("UPDATE writes SET reason = 'restart', ended_at_ms = ? WHERE reason IS NULL")
-    for (const statement of [this.#held, this.#unresolved, this.#one]) statement.setReadBigInts(true)
+    for (const statement of [this.#held, this.#unresolved, this.#unresolvedOfTask, this.#one])
+      statement.setReadBigInts(true)
   }
 
   /** At start: what was open when the process before ended is unknown. */
@@ -86,8 +89,9 @@ export class WriteTable {
     }))
   }
 
-  unresolved(limit: number): UnknownWrite[] {
-    return this.#unresolved.all(limit).map(toUnknownWrite)
+  unresolved(limit: number, task: string | undefined): UnknownWrite[] {
+    const rows = task === undefined ? this.#unresolved.all(limit) : this.#unresolvedOfTask.all(task, limit)
+    return rows.map(toUnknownWrite)
   }
 
   one(id: string): UnknownWrite | undefined {

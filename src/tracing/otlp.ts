@@ -69,8 +69,7 @@ class OtlpSpans implements Spans {
       parent ? trace.setSpanContext(ROOT_CONTEXT, remote(parent)) : ROOT_CONTEXT,
     )
     // To a server a client's mistake is no error, and neither is a stale write that it refused.
-    if (status === undefined || status >= 500 || outcome === 'unknown')
-      span.setStatus({ code: SpanStatusCode.ERROR })
+    if ((status ?? 0) >= 500 || outcome === 'unknown') span.setStatus({ code: SpanStatusCode.ERROR })
     span.end(endedAtMs)
   }
 

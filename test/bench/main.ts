@@ -7,6 +7,8 @@ import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { adminLists } from './admin.ts'
+import { dashboards } from './dashboard.ts'
 import { handovers } from './handover.ts'
 import { idle } from './idle.ts'
 import { memory } from './memory.ts'
@@ -16,6 +18,7 @@ import { raises } from './raises.ts'
 import { reconciling } from './reconcile.ts'
 import { render, type Scale, type Section } from './report.ts'
 import { restarts } from './restart.ts'
+import { storeLife } from './store-life.ts'
 import { upload } from './upload.ts'
 import { fencedWrites, profileWrites } from './writes.ts'
 
@@ -29,6 +32,9 @@ const BENCHMARKS: Readonly<Record<string, (scale: Scale) => Promise<Section>>> =
   upload,
   restart: restarts,
   idle,
+  admin: adminLists,
+  dashboard: dashboards,
+  backup: storeLife,
 }
 
 const { values } = parseArgs({

@@ -108,6 +108,7 @@ export interface SidecarOptions {
 export interface Sidecar {
   readonly process: BenchProcess
   readonly port: number
+  readonly adminPort: number
   /** Milliseconds from the spawn until `/readyz` said 200. */
   readonly readyMs: number
 }
@@ -137,7 +138,9 @@ export async function startSidecar(options: SidecarOptions): Promise<Sidecar> {
     if (msg !== 'listening') continue
     const ready = await fetch(`http://${admin}/readyz`)
     if (!ready.ok) throw new Error(`/readyz answered ${ready.status}`)
-    return { process: sidecar, port: Number(address.split(':')[1]), readyMs: performance.now() - spawned }
+    const portOf = (authority: string) => Number(authority.split(':')[1])
+    const readyMs = performance.now() - spawned
+    return { process: sidecar, port: portOf(address), adminPort: portOf(admin), readyMs }
   }
   throw new Error('the sidecar ended before it listened')
 }

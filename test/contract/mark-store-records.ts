@@ -103,8 +103,16 @@ export function recordsContract(name: string, place: (floor: bigint) => Place): 
       const ids = ['d', 'b', 'a', 'c']
       await store.commit(ids.map((id) => intent(writeRecord(id))))
       for (const id of ids.toReversed()) await store.commit([unknown(writeRecord(id))])
-      const listed = async (limit: number) => (await store.unresolved(limit)).map(({ id }) => id)
-      expect(await listed(9)).toEqual(ids)
+      await store.commit([
+        unknown(writeRecord('e', { task: 'other' })),
+        intent(writeRecord('f', { task: 'other' })),
+      ])
+      const listed = async (limit: number, task?: string) =>
+        (await store.unresolved(limit, task)).map(({ id }) => id)
+      expect(await listed(9)).toEqual([...ids, 'e'])
+      expect(await listed(9, 'k')).toEqual(ids)
+      expect(await listed(9, 'other')).toEqual(['e'])
+      expect(await listed(2, 'k')).toEqual(['d', 'b'])
       expect(await listed(2)).toEqual(['d', 'b'])
       await store.commit([resolved('d')])
       expect(await listed(2)).toEqual(['b', 'a'])

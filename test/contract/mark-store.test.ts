@@ -8,6 +8,7 @@ import { openInProcess } from '../support/store-process.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 import { markStoreContract, type Opening, type Place } from './mark-store.ts'
 import { journalContract } from './mark-store-journal.ts'
+import { lifeContract } from './mark-store-life.ts'
 import { operationsContract } from './mark-store-operations.ts'
 import { recordsContract } from './mark-store-records.ts'
 
@@ -44,7 +45,13 @@ function sqlite(floor: bigint): Place {
   }
 }
 
-for (const contract of [markStoreContract, recordsContract, operationsContract, journalContract]) {
+for (const contract of [
+  markStoreContract,
+  recordsContract,
+  operationsContract,
+  journalContract,
+  lifeContract,
+]) {
   contract('in memory', inMemory)
   contract('SQLite', sqlite)
 }

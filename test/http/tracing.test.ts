@@ -5,10 +5,11 @@
 import path from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { Collector, type ReceivedSpan } from '../support/collector.ts'
-import { exchange, type RawRequest } from '../support/raw-client.ts'
+import { encode, exchange, RawClient, type RawRequest } from '../support/raw-client.ts'
 import { RecordingUpstream } from '../support/recording-upstream.ts'
 import { claim, refusal } from '../support/scene.ts'
-import { Sidecar } from '../support/sidecar.ts'
+import { Sidecar, serve, settings, temporaryDirectory } from '../support/sidecar.ts'
+import { until } from '../support/wait.ts'
 
 const REPORT_OTEL = path.join(import.meta.dirname, '../support/report-otel.ts')
 const TRACE_ID = '4bf92f3577b34da6a3ce929d0e0e4736'
@@ -104,6 +105,15 @@ it('what makes and sends spans is loaded only if they are on', () => {
   expect(traced.process.stderr).not.toContain('otlp-proto')
 })
 
+it('variables with faults are refused at the start, all of them', async () => {
+  const process = serve(settings(upstream.url, temporaryDirectory()), {
+    env: { OTEL_TRACES_EXPORTER: 'zipkin', OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
+  })
+  expect(await process.exitCode()).toBe(64)
+  expect(process.stderr).toMatch(/OTEL_TRACES_EXPORTER: .*\n.*OTEL_EXPORTER_OTLP_PROTOCOL: .*http\/protobuf/)
+  expect(process.logs.map(({ msg }) => msg)).not.toContain('listening')
+})
+
 describe('a span', () => {
   const secrets = ['secret-task', 'secret-holder', 'secret-query', 'secret-header', 'secret-body', '7654321']
   const write = (token: number, request: RawRequest = {}) =>
@@ -117,10 +127,12 @@ describe('a span', () => {
         ['traceparent', TRACEPARENT],
       ],
     })
-  const from = collector.spans.length
 
   beforeAll(async () => {
-    await collector.received(14)
+    // Spans come in order: behind this one there is none of an earlier test.
+    const last = 'f'.repeat(32)
+    await send({ method: 'GET', headers: [['traceparent', `00-${last}-${SPAN_ID}-01`]] })
+    await collector.changes.when(() => collector.spans.at(-1)?.traceId === last, 'the last span so far')
     collector.spans.length = 0
     await send(write(7654322))
     refusal(await send(write(7654321)), 412, 'stale-token')
@@ -150,7 +162,7 @@ describe('a span', () => {
       { ...ofLedger(428), 'fencegate.route': 'default', ...decided('token-required') },
     ],
   ])('of request %i says what became of it', (index, span, attributes) => {
-    const received = collector.spans[from + index]
+    const received = collector.spans[index]
     expect(received).toMatchObject({ kind: 2, ...span, attributes })
     expect(Object.keys(received?.attributes ?? {}).sort()).toEqual(Object.keys(attributes).sort())
     expect(received?.durationMs).toBeGreaterThan(0)
@@ -164,6 +176,26 @@ describe('a span', () => {
     expect(read?.traceId).toMatch(/^[\da-f]{32}$/)
     expect(read?.traceId).not.toBe(TRACE_ID)
     expect(read?.parentSpanId ?? '').toBe('')
+  })
+
+  it('of a client that left tells the outcome, and no status', async () => {
+    const held = upstream.hold()
+    const before = collector.spans.length
+    const client = await RawClient.connect(traced.port)
+    void client.send(encode(write(7654322)))
+    await held.arrived
+    const left = async () => (await traced.metrics()).sum('fencegate_request_duration_seconds_count')
+    const leftBefore = await left()
+    client.close()
+    await until(async () => (await left()) > leftBefore, 'the sidecar sees that the client has left')
+    held.release()
+    await collector.received(before + 1)
+    const { attributes, status } = collector.spans[before] as ReceivedSpan
+    const { 'http.response.status_code': code, ...rest } = ofLedger(200)
+    expect({ status, attributes }).toEqual({
+      status: 0,
+      attributes: { ...rest, ...decided('forwarded', 'answered') },
+    })
   })
 
   it('has nothing in it that a client wrote', () => {

@@ -13,7 +13,7 @@ fail() {
   exit 1
 }
 
-shards=(servers browser tools chart faults-gate faults-wire faults-once)
+shards=(servers browser tools chart faults-gate faults-wire faults-once faults-operate)
 for shard in "${shards[@]}"; do
   if [ "${1:-}" = "$shard" ]; then
     shards=("$1")

@@ -23,6 +23,7 @@ export default defineConfig({
       shard('faults-gate', 'planted-gate'),
       shard('faults-wire', 'planted-wire'),
       shard('faults-once', 'planted-once'),
+      shard('faults-operate', 'planted-operate'),
     ],
   },
 })

@@ -86,10 +86,11 @@ export class AdminRig {
     }
   }
 
-  /** As the admin port serves it. `made` sees it before its routes. */
-  adminServer(): Promise<FastifyInstance> {
+  /** As the admin port serves it. */
+  async adminServer(): Promise<FastifyInstance> {
     const sources = this.#sources(this.#metrics)
-    return adminServer({ api: this.api, sources, tokens: () => this.tokens }, () => this.isLocal)
+    const options = { api: this.api, sources, tokens: () => this.tokens }
+    return injectable(await adminServer(options, () => this.isLocal))
   }
 
   /** As the control socket serves it. */
@@ -102,7 +103,7 @@ export class AdminRig {
     server.decorateRequest('tokenName', undefined)
     await AdminApi.describe(server)
     this.api.addTo(server, 'body')
-    return server
+    return injectable(server)
   }
 
   /** A write that is at work in the resource. */
@@ -114,4 +115,12 @@ export class AdminRig {
     if (!permit.begin()) throw new Error('could not begin')
     return permit
   }
+}
+
+/** The connection of an injected request can't time out, so it has no way to say so. */
+function injectable(server: FastifyInstance): FastifyInstance {
+  server.addHook('onRequest', async ({ socket }) => {
+    socket.setTimeout ??= () => socket
+  })
+  return server
 }

@@ -21,6 +21,7 @@ import type {
 } from '../../src/journal/queries.ts'
 import type { UnknownWrite } from '../../src/journal/records.ts'
 import {
+  BackupRefused,
   type BackupReport,
   type Change,
   type MarkStore,
@@ -81,8 +82,9 @@ export class MemoryMarkStore implements MarkStore {
     return this.#ask(task, changes, () => this.#write(changes))
   }
 
-  unresolved(limit: number): Promise<UnknownWrite[]> {
-    return this.#ask(undefined, undefined, () => this.disk.unresolved.slice(0, limit))
+  unresolved(limit: number, task?: string): Promise<UnknownWrite[]> {
+    const isWanted = (write: UnknownWrite) => task === undefined || write.task === task
+    return this.#ask(undefined, undefined, () => this.disk.unresolved.filter(isWanted).slice(0, limit))
   }
 
   unknownWrite(id: string): Promise<UnknownWrite | undefined> {
@@ -119,7 +121,7 @@ export class MemoryMarkStore implements MarkStore {
 
   async backup(file: string): Promise<BackupReport> {
     const report = await this.#ask(undefined, undefined, () => this.disk.backup(file))
-    if (!report) throw new StoreError(`${file} exists already`)
+    if (!report) throw new BackupRefused(`${file} exists already`)
     return report
   }
 

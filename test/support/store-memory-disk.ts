@@ -137,6 +137,11 @@ export class MemoryDisk {
 
   prune(limits: PruneLimits): Pruned {
     const entries = this.journal.prune(limits)
+    const resolvedBeforeMs = limits.nowMs - limits.maxAgeMs
+    for (const write of this.writes.values()) {
+      if (isUnknown(write) && (write.resolvedAtMs ?? Infinity) <= resolvedBeforeMs)
+        this.writes.delete(write.id)
+    }
     return { entries, ...this.operations.prune(limits), more: false }
   }
 
@@ -150,7 +155,9 @@ export class MemoryDisk {
       case 'mark': {
         const { task, token, complete, holder } = change
         const old = this.marks.get(task)
-        const lower = old && (token < old.token || (token === old.token && old.complete && !complete))
+        const lower = old
+          ? token < old.token || (token === old.token && old.complete && !complete)
+          : token < this.floorOf(task)
         if (lower) break
         this.marks.set(task, { token, complete, holder })
         this.#use(task, Date.now())

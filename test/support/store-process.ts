@@ -77,6 +77,8 @@ export class StoreProcess implements MarkStore {
   readonly origin: StoreOrigin
   /** Resolves with the error that the store called fatal, if it ever does. */
   readonly fatal: Promise<ExitError>
+  /** Resolves when its process has ended, of itself or killed. */
+  readonly exited: Promise<unknown>
   readonly #child: ChildProcess
   readonly #calls = new Map<number, Call>()
   #nextId = 0
@@ -84,6 +86,7 @@ export class StoreProcess implements MarkStore {
 
   constructor(child: ChildProcess, opened: { origin: StoreOrigin; counts: StoreCounts }) {
     this.#child = child
+    this.exited = once(child, 'exit')
     this.origin = opened.origin
     this.#counts = opened.counts
     this.fatal = new Promise((resolve) => {
@@ -106,8 +109,8 @@ export class StoreProcess implements MarkStore {
     await this.#call('commit', changes)
   }
 
-  unresolved(limit: number): Promise<UnknownWrite[]> {
-    return this.#call('unresolved', limit) as Promise<UnknownWrite[]>
+  unresolved(limit: number, task?: string): Promise<UnknownWrite[]> {
+    return this.#call('unresolved', limit, task) as Promise<UnknownWrite[]>
   }
 
   unknownWrite(id: string): Promise<UnknownWrite | undefined> {

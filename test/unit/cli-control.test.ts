@@ -23,7 +23,21 @@ const COMMANDS: readonly (readonly [string, ...string[]])[] = [
   ['reconcile', '--task', 'K'],
 ]
 
-test.each(COMMANDS)('%s without a sidecar: 69, and what to do', async (...command) => {
+const MORE: typeof COMMANDS = [
+  ['status'],
+  ['tasks'],
+  ['task', 'K'],
+  ['top', '--once'],
+  ['fence', 'K', '--reason', 'why'],
+  ['journal', '--follow'],
+  ['config'],
+  ['store'],
+  ['backup', 'b.db', '--reason', 'why'],
+  ['retire', '--prefix', 'p', '--idle', '1d', '--floor', '9', '--reason', 'why'],
+  ['reset', 'K', '--to', '9', '--reason', 'why'],
+]
+
+test.each([...COMMANDS, ...MORE])('%s without a sidecar: 69, and what to do', async (...command) => {
   const data = temporaryDirectory()
   expect(await run([...command, '--data', data])).toBe(69)
   expect(output.stdout).toBe('')

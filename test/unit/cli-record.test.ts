@@ -258,7 +258,7 @@ test.each([
     'with a full disk',
     'ENOSPC',
     69,
-    /can't write to standard output \(ENOSPC\): what is there is not the whole list/,
+    /can't write to standard output \(ENOSPC\): what is there is not all of it/,
   ],
 ])('a reader %s', async (_, code, exitCode, message) => {
   const { data, asked } = await answering(

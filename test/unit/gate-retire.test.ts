@@ -1,7 +1,8 @@
 /** Retiring idle marks, and noting which are in use. */
 import { expect, test } from 'vitest'
 import { StoreError } from '../../src/store/mark-store.ts'
-import { GateRig, NOT_SENT } from '../support/store-and-gate.ts'
+import { ANSWERED, GateRig, NOT_SENT, refusalOf, UNKNOWN } from '../support/store-and-gate.ts'
+import { settled } from '../support/virtual-clock.ts'
 
 const DAY_MS = 86_400_000
 const AUTHOR = { by: 'ops', reason: 'last year' }
@@ -39,6 +40,30 @@ test('a mark in the gate’s memory is forgotten there too', async () => {
   expect(await rig.refusal(5n, 'job-1')).toMatchObject({ code: 'stale-token', highest: 9n })
 })
 
+test('a task that the gate knows without a mark starts at the new floor', async () => {
+  const rig = idle()
+  await rig.done(rig.operator.thaw('job-3', AUTHOR))
+  await retire(rig, 9n)
+  expect(await rig.refusal(8n, 'job-3')).toMatchObject({ code: 'stale-token', highest: 9n })
+})
+
+test('a raise that reaches the store behind a higher floor is read back, and refused', async () => {
+  const rig = idle()
+  const asked = rig.ask(3n, 'job-3')
+  await rig.serve()
+  const [raise] = rig.store.pending
+  expect(rig.pending).toEqual(['record 3 complete'])
+  const retired = rig.operator.retire({ prefix: 'job-', idleMs: 30 * DAY_MS, floor: 9n }, AUTHOR)
+  await settled()
+  while (rig.disk.floors.size === 0) {
+    rig.store.pending.at(-1)?.serve('done')
+    await settled()
+  }
+  raise?.serve('done')
+  await rig.done(retired)
+  expect(refusalOf(asked)).toMatchObject({ code: 'stale-token', highest: 9n })
+})
+
 test('an idle mark above the floor: refused, and nothing is changed', async () => {
   const rig = idle()
   await expect(retire(rig, 8n)).rejects.toThrow(/idle mark of job-2 is 9, above 8/)
@@ -59,6 +84,36 @@ test('an hour is the shortest time, and no floor may be where no write could pas
   const request = { prefix: '', idleMs: 3_599_999, floor: 99n }
   await expect(rig.done(rig.operator.retire(request, AUTHOR))).rejects.toThrow(/an hour/)
   await expect(retire(rig, 2n ** 63n)).rejects.toThrow(/maxToken/)
+})
+
+test('a mark with an open write is in use, however long ago that began', async () => {
+  const rig = idle()
+  const upload = await rig.begun(5n, 'job-1')
+  rig.disk.usedAtMs.set('job-1', Date.now() - 40 * DAY_MS)
+  expect(await retire(rig, 9n)).toMatchObject({ retired: 1 })
+  upload.release(ANSWERED)
+  await rig.permit(5n, 'job-1')
+})
+
+test('a retirement under way holds up no resolution', async () => {
+  const rig = idle()
+  ;(await rig.begun(5n, 'job-1')).release(UNKNOWN)
+  await rig.serveAll()
+  const [id] = [...rig.disk.writes.keys()]
+  const { idle: list } = rig.store
+  let goOn = () => {}
+  rig.store.idle = async (query) => {
+    await new Promise<void>((resolve) => {
+      goOn = resolve
+    })
+    return list.call(rig.store, query)
+  }
+  const retired = rig.operator.retire({ prefix: 'job-', idleMs: 30 * DAY_MS, floor: 9n }, AUTHOR)
+  await settled()
+  await rig.done(rig.operator.resolve(id as string, 'applied', AUTHOR))
+  rig.store.idle = list
+  goOn()
+  await rig.done(retired)
 })
 
 test('a permit says that its task is in use', async () => {

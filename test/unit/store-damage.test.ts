@@ -47,7 +47,9 @@ function expectRefused(directory: string): void {
       refused = error
     }
     expect(refused, create).toMatchObject({ exitCode: EXIT.unavailable })
-    expect((refused as Error).message).toMatch(/damaged or foreign.*Restore a backup.*--floor N/s)
+    expect((refused as Error).message).toMatch(
+      /damaged or foreign.*bring a backup back.*fencegate restore FILE --floor N/s,
+    )
   }
 }
 

@@ -155,15 +155,28 @@ test('no statement sorts, or looks through a table but from its end or with an i
   tables.close(true)
 })
 
-test('retention believes the earlier of the wall clock and the time that has passed', () => {
-  let elapsed = 1_000
+test('retention believes what makes it keep: the earlier clock for now, the later one for what is used', () => {
+  let [wall, elapsed] = [500_000, 1_000]
+  const pass = (ms: number, stepMs = 0) => {
+    wall += ms + stepMs
+    elapsed += ms
+  }
   const clock = new RetentionClock(
-    () => 500_000,
+    () => wall,
     () => elapsed,
   )
   expect(clock.believe(500_000)).toBe(500_000)
-  elapsed += 2_000
-  expect(clock.believe(502_000)).toBe(502_000)
-  expect(clock.believe(9_000_000), 'a step ahead').toBe(502_000)
-  expect(clock.believe(100), 'a step back').toBe(100)
+  pass(2_000)
+  expect([clock.believe(wall), clock.usedMs(), clock.idleBeforeMs(wall - 100)]).toEqual([
+    502_000, 502_000, 501_900,
+  ])
+  pass(0, 9_000_000)
+  expect(clock.believe(wall), 'a step ahead').toBe(502_000)
+  expect(clock.idleBeforeMs(wall - 100), 'idle for 100 ms, not for the step').toBe(501_900)
+  expect(clock.usedMs()).toBe(wall)
+  pass(1_000, -9_100_000)
+  expect(clock.believe(wall), 'a step back').toBe(403_000)
+  expect(clock.idleBeforeMs(wall - 100)).toBe(402_900)
+  expect(clock.usedMs(), 'used now, as the clock was before').toBe(503_000)
+  expect(clock.usedMs(wall - 100)).toBe(502_900)
 })

@@ -8,7 +8,7 @@
 import { ActForm } from './act-form.js'
 import { ApiError } from './api.js'
 import { button, byId, el } from './dom.js'
-import { duration } from './format.js'
+import { duration, sentence } from './format.js'
 
 /** @import { TokenDialog } from './token-dialog.js' */
 /** @import { TokenHolder } from './token.js' */
@@ -56,6 +56,8 @@ export class ActDialog {
 
   /** @param {Act} act */
   open({ title, about, summary, form, step }) {
+    // A browser may close a dialog against our will: what is under way there comes first.
+    if (this.#sending) return this.#dialog.open ? undefined : this.#dialog.showModal()
     const close = button('Close', () => this.#close(), { 'aria-label': 'Close this act' })
     const heading = el('h2', { id: 'act-title' }, `${title} `, el('span', { class: 'task' }, about))
     this.#dialog.replaceChildren(el('div', { class: 'title' }, heading, close), this.#content)
@@ -164,12 +166,14 @@ export function explained(error) {
   const { status, message, retryAfterMs } = error
   const later = retryAfterMs === undefined ? 'later' : `in ${duration(retryAfterMs)}`
   if (status === 0) {
-    return `Nobody knows whether it was done: ${message}. Look at the task; to do it again is safe, it is done once.`
+    return `Nobody knows whether it was done: ${sentence(message)} Look at the task; to do it again is safe, it is done once.`
   }
   if (status === 401) return 'The sidecar does not know that token; nothing was done.'
   if (status === 429) {
     return `Nothing was done: too many wrong tokens came from this address, and the sidecar hears none for now. Try again ${later}.`
   }
-  if (status === 503) return `Nothing was done: ${message}. Try again ${later}.`
-  return `Nothing was done: ${message}`
+  if (status === 503) {
+    return `The sidecar could not do it: ${sentence(message)} Try again ${later}: it is done once, however often it is sent.`
+  }
+  return `Nothing was done: ${sentence(message)}`
 }

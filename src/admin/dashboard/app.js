@@ -30,6 +30,8 @@ for (const scroll of document.querySelectorAll('main .scroll')) {
   )
 }
 
+const MINUTE_MS = 60_000
+
 const token = new TokenHolder()
 const api = new Api(token)
 const poller = new Poller(api)
@@ -51,6 +53,11 @@ function showHeader() {
     status,
     answeredAtMs,
     stalePerSecond: rates.stalePerSecond,
+    // The counters tell nothing of the time before the page was opened, the journal does.
+    staleLastMinute: Math.max(
+      rates.staleLastMinute,
+      feed.recent.staleSince((status?.nowMs ?? 0) - MINUTE_MS),
+    ),
     latest: feed.recent.entries[0],
     holding: unknown.filter(({ holds }) => holds).length,
   })
@@ -66,6 +73,7 @@ poller.addEventListener('answered', () => {
   feed.start()
   showHeader()
 })
+feed.addEventListener('change', showHeader)
 poller.addEventListener('failed', () => {
   // Its next try would fail as well, and come late when the sidecar is back.
   feed.stop()

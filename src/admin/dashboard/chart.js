@@ -1,7 +1,7 @@
 /** One chart of rates over the last quarter of an hour, and its legend, which tells the values under the pointer. */
 import uPlot from '/vendor/uPlot.esm.js'
 import { el, setAttribute, setText } from './dom.js'
-import { rate } from './format.js'
+import { localTime, rate } from './format.js'
 
 /** @import { Ring } from './ring.js' */
 
@@ -87,7 +87,7 @@ export class Chart {
         y: { range: (_plot, _least, most) => [0, Math.max(1, most * 1.1)] },
       },
       axes: [
-        { ...axis, size: 24, space: 70, grid: { show: false } },
+        { ...axis, size: 24, space: 70, grid: { show: false }, values: (_plot, times) => times.map(minute) },
         { ...axis, size: 46, space: 28, grid: { stroke: colour('--line'), width: 1 } },
       ],
       series: [
@@ -114,6 +114,9 @@ export class Chart {
     })
   }
 }
+
+/** @param {number} seconds */
+const minute = (seconds) => localTime(seconds * 1000, seconds * 1000).slice(0, 5)
 
 const SVG = 'http://www.w3.org/2000/svg'
 

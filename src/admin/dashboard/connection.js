@@ -1,6 +1,6 @@
 /** Whether the page hears from its sidecar, and what to do if it doesn't. */
 import { ApiError } from './api.js'
-import { localTime } from './format.js'
+import { localTime, sentence } from './format.js'
 
 /** @typedef {'connecting' | 'live' | 'reconnecting' | 'token' | 'refused' | 'gone'} ConnectionState */
 
@@ -35,13 +35,17 @@ export function connectionOf({ failure, since, answeredAtMs, nowMs }) {
         'At this address reading needs a token too: one of those in the file that admin.tokenFile names.',
     }
   }
-  if (failure instanceof ApiError && failure.status !== 0 && failure.status !== 503) {
+  if (failure instanceof ApiError && ![0, 503].includes(failure.status)) {
     return {
       state: 'refused',
       level: 'bad',
       label: 'Refused',
-      remedy: `The sidecar says: ${failure.message}`,
+      remedy: `The sidecar says: ${sentence(failure.message)}`,
     }
+  }
+  if (failure instanceof ApiError && failure.status === 503) {
+    const remedy = `The sidecar says: ${sentence(failure.message)} Asking again.`
+    return { state: 'reconnecting', level: 'warn', label: 'Not ready', remedy }
   }
   const last = answeredAtMs === undefined ? '' : ` The data below is of ${localTime(answeredAtMs, nowMs)}.`
   if (nowMs - (since ?? nowMs) < GONE_MS) {

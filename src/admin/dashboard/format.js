@@ -80,6 +80,14 @@ export function size(bytes) {
   return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`
 }
 
+/**
+ * @param {string} text
+ * @returns {string} with an end
+ */
+export function sentence(text) {
+  return /[.!?]$/.test(text) ? text : `${text}.`
+}
+
 /** @param {number} number */
 const two = (number) => String(number).padStart(2, '0')
 

@@ -14,6 +14,7 @@ import { situation } from './situation.js'
  * @property {Status | undefined} status
  * @property {number | undefined} answeredAtMs
  * @property {number} stalePerSecond
+ * @property {number} staleLastMinute
  * @property {Entry | undefined} latest
  * @property {number} holding
  */
@@ -21,6 +22,8 @@ import { situation } from './situation.js'
 export class Header {
   #announcer = new Announcer(byId('announcer'))
   #said = ''
+  /** @type {string | undefined} the version that came with this page */
+  #loaded
   #findings = new KeyedList(
     byId('findings'),
     (/** @type {Finding & { place: number }} */ { place }) => place,
@@ -50,7 +53,8 @@ export class Header {
     document.body.classList.toggle('old', connection.state !== 'live' && connection.state !== 'connecting')
     const time = /** @type {HTMLTimeElement} */ (byId('data-time'))
     if (answeredAtMs !== undefined) setTime(time, answeredAtMs)
-    this.#situation(situation(shown))
+    this.#loaded ??= status?.version
+    this.#situation(situation({ ...shown, loaded: this.#loaded }))
     if (!status) return
     setText(byId('version'), status.version)
     const phase = byId('phase')
@@ -59,7 +63,7 @@ export class Header {
     setAttribute(phase, 'title', `since ${new Date(status.startedAtMs).toISOString()}`)
     byId('grace').hidden = !status.grace
     this.#upstreams.render(status.upstreams)
-    this.#numbers(status, shown.stalePerSecond)
+    this.#numbers(status, shown)
   }
 
   /** @param {Finding[]} findings */
@@ -76,17 +80,17 @@ export class Header {
 
   /**
    * @param {Status} status
-   * @param {number} stalePerSecond
+   * @param {Pick<Shown, 'stalePerSecond' | 'staleLastMinute'>} rates
    */
   #numbers(
     { staleRejections, unresolved, handoversPending, openWrites, oldestOpenWriteMs, frozen, tasks },
-    stalePerSecond,
+    { stalePerSecond, staleLastMinute },
   ) {
     const { stale, unknown, handovers, open, frozen: cold } = this.#tiles
     stale(
       rate(stalePerSecond),
       `${grouped(staleRejections)} since the start`,
-      stalePerSecond > 0 ? 'bad' : '',
+      staleLastMinute > 0 ? 'bad' : '',
     )
     unknown(
       grouped(unresolved),
@@ -135,7 +139,7 @@ function findingRow(_finding) {
       setText(text, now.text)
       if (task.textContent !== (now.task ?? ''))
         task.replaceChildren(now.task === undefined ? '' : taskLink(now.task))
-      setText(more, now.more === undefined ? '' : `: ${now.more}`)
+      setText(more, now.more === undefined ? '' : `, ${now.more}`)
     },
   }
 }

@@ -36,7 +36,9 @@ export class ListsPanel {
   /** @param {Heard & { status: Status }} heard */
   show({ status, open, pending, frozen, unknown }) {
     const byName = new Map([...open.tasks, ...pending.tasks].map((task) => [task.task, task]))
-    this.#open([...byName.values()].toSorted(mostUrgentFirst), openCount(status))
+    const more = open.next === undefined && pending.next === undefined ? 0 : 1
+    const known = [...byName.values()].toSorted(mostUrgentFirst)
+    this.#open(known, openCount(status), known.length + more)
     this.#frozen(frozen.tasks, counted(status.frozen, 'task'), status.frozen)
     this.#unknown(unknown, counted(status.unresolved, 'unresolved', 'unresolved'), status.unresolved)
   }

@@ -12,6 +12,7 @@ const COLUMNS = ['passed', 'refused', 'observed', 'stale']
 const [PASSED, REFUSED, OBSERVED, STALE] = [0, 1, 2, 3]
 /** One every two seconds, and some to spare. */
 const POINTS = 500
+const MINUTE_MS = 60_000
 
 export class RatesPanel {
   #rates = new Rates()
@@ -23,11 +24,13 @@ export class RatesPanel {
     new Chart(byId('decisions-chart'), byId('decisions-legend'), this.#ring, [
       { name: 'passed', column: PASSED, colour: '--passed-line', dash: [] },
       { name: 'refused', column: REFUSED, colour: '--refused-line', dash: [6, 4] },
-      { name: 'would be refused', column: OBSERVED, colour: '--observed-line', dash: [2, 3] },
+      { name: 'would refuse', column: OBSERVED, colour: '--observed-line', dash: [2, 3] },
     ]),
   ]
   /** Of the last two readings. */
   stalePerSecond = 0
+  /** Writes rejected as stale. */
+  staleLastMinute = 0
 
   /** @param {Status} status */
   take(status) {
@@ -36,9 +39,10 @@ export class RatesPanel {
         atMs,
         COLUMNS.map((kind) => rates?.[kind] ?? null),
       )
-      this.stalePerSecond = rates?.stale ?? 0
     }
     this.#ring.dropBefore(status.nowMs - SPAN_MS)
+    this.stalePerSecond = this.#ring.newest(STALE) ?? 0
+    this.staleLastMinute = Math.round(this.#ring.total(STALE, status.nowMs - MINUTE_MS))
     for (const chart of this.#charts) chart.draw(status.nowMs)
   }
 }

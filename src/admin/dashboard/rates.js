@@ -43,11 +43,6 @@ export class Rates {
   /** @type {{ startedAtMs: number, atMs: number, totals: Totals } | undefined} */
   #last
 
-  /** The next reading begins anew. */
-  forget() {
-    this.#last = undefined
-  }
-
   /**
    * @param {Status} status
    * @returns {Point[]} what to draw: of a long time without readings its mean, from its begin to its end

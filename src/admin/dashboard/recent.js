@@ -48,6 +48,17 @@ export class Recent {
     return true
   }
 
+  /**
+   * @param {number} atMs by the sidecar's clock
+   * @returns {number} writes rejected as stale since then, as far as the journal has told
+   */
+  staleSince(atMs) {
+    return this.#entries.reduce((sum, entry) => {
+      const counts = entry.atMs > atMs && entry.data.code === 'stale-token'
+      return counts ? sum + Number(entry.data.count ?? 1) : sum
+    }, 0)
+  }
+
   /** @param {number} seq */
   countAfter(seq) {
     const older = this.#entries.findIndex((entry) => entry.seq <= seq)

@@ -15,6 +15,8 @@ const KEPT = 200
 const BACKFILL = `/v1/journal?kind=rejection&order=newest&limit=${KEPT}`
 const STREAM = '/v1/journal/stream?kind=rejection'
 const AGAIN_MS = 5000
+/** Changes that come together are told together. */
+const GATHER_MS = 200
 
 export class RejectionFeed extends EventTarget {
   #api
@@ -23,6 +25,8 @@ export class RejectionFeed extends EventTarget {
   state = 'connecting'
   /** Whether the journal was read once, so that an empty list means that there is nothing. */
   filled = false
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  #timer
   /** @type {AbortController | undefined} */
   #running
 
@@ -90,27 +94,36 @@ export class RejectionFeed extends EventTarget {
   /** @param {Entry[]} entries */
   #add(entries) {
     this.recent.add(entries)
-    this.dispatchEvent(new Event('change'))
+    this.#changed()
   }
 
   /** @param {FeedState} state */
   #become(state) {
     this.state = state
-    this.dispatchEvent(new Event('change'))
+    this.#changed()
+  }
+
+  #changed() {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.dispatchEvent(new Event('change'))
+    }, GATHER_MS)
   }
 }
 
 /**
  * @param {number} ms
  * @param {AbortSignal} signal ends it early
+ * @returns {Promise<void>}
  */
 function pause(ms, signal) {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    const early = () => {
+    const end = () => {
       clearTimeout(timer)
-      resolve(undefined)
+      signal.removeEventListener('abort', end)
+      resolve()
     }
-    signal.addEventListener('abort', early, { once: true })
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
   })
 }

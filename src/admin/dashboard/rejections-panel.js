@@ -9,8 +9,8 @@ import { setSign, taskLink, time, twoLines } from './pieces.js'
 /** @import { RejectionFeed } from './rejection-feed.js' */
 /** @import { Entry } from './types.js' */
 
-/** Events that come together are shown together. */
-const GATHER_MS = 200
+/** Where nothing points, a tap would leave the list held. */
+const LOOKED_AT = matchMedia('(hover: hover)').matches ? ':hover, :focus-within' : ':focus-within'
 
 /** @type {Readonly<Record<RejectionFeed['state'], ['ok' | 'warn' | 'bad' | 'off', string]>>} */
 const STATES = {
@@ -29,15 +29,15 @@ export class RejectionsPanel {
   #list = new KeyedList(byId('rejections-rows'), (/** @type {Entry} */ { seq }) => seq, rejectionRow)
   #paused = false
   #shownSeq = 0
-  /** @type {ReturnType<typeof setTimeout> | undefined} */
-  #timer
 
   /** @param {RejectionFeed} feed */
   constructor(feed) {
     this.#feed = feed
-    feed.addEventListener('change', () => this.#soon())
+    feed.addEventListener('change', () => this.#render())
     this.#pause.addEventListener('click', () => this.#toggle())
-    for (const left of ['mouseleave', 'focusout']) this.#scroll.addEventListener(left, () => this.#soon())
+    // The focus has its new place only after the event.
+    for (const left of ['mouseleave', 'focusout'])
+      this.#scroll.addEventListener(left, () => setTimeout(() => this.#render()))
   }
 
   #toggle() {
@@ -46,16 +46,9 @@ export class RejectionsPanel {
     this.#render()
   }
 
-  #soon() {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.#render()
-    }, GATHER_MS)
-  }
-
   #render() {
     const { recent, state, filled } = this.#feed
-    const held = this.#paused || (this.#shownSeq > 0 && this.#scroll.matches(':hover, :focus-within'))
+    const held = this.#paused || (this.#shownSeq > 0 && this.#scroll.matches(LOOKED_AT))
     const waiting = recent.countAfter(this.#shownSeq)
     if (!held && waiting > 0) {
       this.#list.render(recent.entries)
@@ -74,21 +67,49 @@ export class RejectionsPanel {
   }
 }
 
-/** @param {Entry} entry an entry never changes */
-export function rejectionRow({ seq, atMs, task, token, data }) {
-  const { code, highest, route, client, userAgent } = /** @type {Record<string, string | undefined>} */ (data)
+/**
+ * @param {Entry} entry an entry never changes
+ * @returns {import('./dom.js').Row<Entry>}
+ */
+export function rejectionRow(entry) {
+  const { code = '', route = 'none' } = texts(entry)
+  const what = `${code}, route ${route}`
+  return row(entry, twoLines(entry.task === undefined ? '–' : taskLink(entry.task), what))
+}
+
+/**
+ * The same where the task is plain already.
+ *
+ * @param {Entry} entry
+ */
+export function rejectionRowOfTask(entry) {
+  const { code = '', route = 'none' } = texts(entry)
+  return row(entry, twoLines(code, `route ${route}`))
+}
+
+/** @param {Entry} entry */
+function texts({ data }) {
+  return /** @type {Record<string, string | undefined>} */ (data)
+}
+
+/**
+ * @param {Entry} entry
+ * @param {HTMLElement} what
+ */
+function row(entry, what) {
+  const { seq, atMs, token, data } = entry
+  const { highest, client = '', userAgent = '' } = texts(entry)
   const times = Number(data.count ?? 1)
-  const agent = el('div', { class: 'clamp', title: userAgent }, userAgent ?? '')
   const element = el(
     'tr',
     { 'data-seq': String(seq) },
     twoLines(time(atMs), times > 1 ? `${grouped(times)} times` : ''),
-    twoLines(task === undefined ? '–' : taskLink(task), `${code ?? ''}, route ${route ?? 'none'}`),
+    what,
     twoLines(
       el('span', { class: 'token-value' }, token ?? '–'),
       highest === undefined ? '' : el('span', { class: 'token-value' }, `against ${highest}`),
     ),
-    twoLines(client ?? '', agent),
+    twoLines(client, el('div', { class: 'clamp', title: userAgent }, userAgent)),
   )
   return { element, update: () => {} }
 }

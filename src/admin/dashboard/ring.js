@@ -56,14 +56,34 @@ export class Ring {
     if (count > 0) for (const column of this.#points) column.splice(0, count)
   }
 
-  clear() {
-    for (const column of this.#points) column.length = 0
-  }
-
   /** The times in seconds, then each column's values: what uPlot draws. */
   series() {
     const [times = [], ...columns] = this.#points
     return [times.map((atMs) => Number(atMs) / 1000), ...columns.map((column) => [...column])]
+  }
+
+  /**
+   * @param {number} column from 0
+   * @returns {number | undefined} the newest value, unless there is a gap
+   */
+  newest(column) {
+    return this.#points[column + 1]?.at(-1) ?? undefined
+  }
+
+  /**
+   * @param {number} column of rates per second, from 0; each holds since the point before it
+   * @param {number} sinceMs
+   * @returns {number} how often it happened since then
+   */
+  total(column, sinceMs) {
+    const rates = this.#points[column + 1] ?? []
+    let total = 0
+    for (let i = this.length - 1; i > 0; i--) {
+      const [from, to] = [this.#times[i - 1] ?? 0, this.#times[i] ?? 0]
+      if (to <= sinceMs) break
+      total += ((rates[i] ?? 0) * (to - Math.max(from, sinceMs))) / 1000
+    }
+    return total
   }
 
   /**

@@ -1,5 +1,5 @@
 /** What there is to know first, in sentences, the worst first: made of the same numbers that the panels show. */
-import { counted, duration, rate } from './format.js'
+import { counted, duration } from './format.js'
 
 /** @import { Connection } from './connection.js' */
 /** @import { Entry, Status } from './types.js' */
@@ -14,7 +14,8 @@ const OLD_WRITE_MS = 60_000
  * @typedef {object} Heard
  * @property {Connection} connection
  * @property {Status | undefined} status
- * @property {number} stalePerSecond of the last readings
+ * @property {string | undefined} [loaded] the version of this page
+ * @property {number} staleLastMinute
  * @property {Entry | undefined} latest the newest rejection
  * @property {number} holding unknown outcomes that keep holders out
  */
@@ -23,15 +24,16 @@ const OLD_WRITE_MS = 60_000
  * @param {Heard} heard
  * @returns {Finding[]} never empty
  */
-export function situation({ connection, status, stalePerSecond, latest, holding }) {
+export function situation({ connection, status, loaded, staleLastMinute, latest, holding }) {
   if (connection.remedy !== undefined) return [{ level: connection.level, text: connection.remedy }]
   if (!status) return [{ level: 'off', text: 'Asking the sidecar.' }]
   const findings = [
     ...phase(status),
-    ...staleWrites(stalePerSecond, latest),
+    ...staleWrites(staleLastMinute, latest),
     ...unknownOutcomes(status.unresolved, holding),
     ...upstreams(status.upstreams),
     ...writes(status),
+    ...otherVersion(status.version, loaded),
   ]
   if (findings.length > 0) return findings
   return [
@@ -56,13 +58,13 @@ function phase({ phase, grace }) {
 }
 
 /**
- * @param {number} perSecond
+ * @param {number} lastMinute
  * @param {Entry | undefined} latest
  * @returns {Finding[]}
  */
-function staleWrites(perSecond, latest) {
-  if (perSecond === 0) return []
-  const text = `Stale writes are being rejected, ${rate(perSecond)} a second.`
+function staleWrites(lastMinute, latest) {
+  if (lastMinute === 0) return []
+  const text = `${counted(lastMinute, 'stale write was', 'stale writes were')} rejected in the last minute.`
   if (latest?.task === undefined) return [{ level: 'bad', text }]
   const { task, token = '?', data } = latest
   const against = typeof data.highest === 'string' ? ` against ${data.highest}` : ''
@@ -77,13 +79,21 @@ function staleWrites(perSecond, latest) {
  */
 function unknownOutcomes(unresolved, holding) {
   if (unresolved === 0) return []
-  const kept =
-    holding === 0 ? '' : `, ${holding === unresolved ? 'which' : `${holding} of which`} keep holders out`
-  const text = `${counted(unresolved, 'outcome is', 'outcomes are')} unknown${kept}.`
+  const kept = holding === 0 ? '' : `; ${holding} ${holding === 1 ? 'keeps' : 'keep'} later holders out`
+  return [{ level: 'bad', text: `${counted(unresolved, 'outcome is', 'outcomes are')} unknown${kept}.` }]
+}
+
+/**
+ * @param {string} version
+ * @param {string | undefined} loaded
+ * @returns {Finding[]}
+ */
+function otherVersion(version, loaded = version) {
+  if (version === loaded) return []
   return [
     {
-      level: 'bad',
-      text: unresolved === 1 ? text.replace('which keep holders', 'which keeps holders') : text,
+      level: 'warn',
+      text: `The sidecar is version ${version} now, this page is of ${loaded}: load it again.`,
     },
   ]
 }
@@ -101,7 +111,7 @@ function upstreams(upstreams) {
  * @param {Status} status
  * @returns {Finding[]}
  */
-function writes({ handoversPending, openWrites, oldestOpenWriteMs, frozen }) {
+function writes({ handoversPending, openWrites, oldestOpenWriteMs = 0, frozen }) {
   /** @type {Finding[]} */
   const findings = []
   if (handoversPending > 0) {

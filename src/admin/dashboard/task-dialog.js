@@ -7,7 +7,7 @@ import { Facts } from './facts.js'
 import { counted, duration } from './format.js'
 import { actOnTask, resolution } from './operations.js'
 import { sign, taskInAddress, time, twoLines } from './pieces.js'
-import { rejectionRow } from './rejections-panel.js'
+import { rejectionRowOfTask } from './rejections-panel.js'
 import { WriteTable } from './write-table.js'
 
 /** @import { ActDialog } from './act-dialog.js' */
@@ -54,6 +54,8 @@ export class TaskDialog {
   }
 
   #closed() {
+    // It may have been opened again for another task before it is told of its close.
+    if (this.#dialog.open) return
     this.#view = undefined
     this.#dialog.replaceChildren()
     if (taskInAddress(location.hash) !== undefined) history.replaceState(null, '', location.pathname)
@@ -72,6 +74,8 @@ class TaskView {
   #acts
   /** @type {TaskPage | undefined} */
   #page
+  /** The answer to the last question only is shown. */
+  #asked = 0
   #fault = el('p', { class: 'fault', role: 'alert', hidden: true })
   #facts = new Facts()
   #buttons
@@ -80,9 +84,9 @@ class TaskView {
   #heldSection = el('section', { hidden: true })
   #held
   #rejections = table(
-    ['Time', 'Task', 'Token', 'From'],
+    ['Time', 'Refused as', 'Token', 'From'],
     ({ seq }) => seq,
-    rejectionRow,
+    rejectionRowOfTask,
     'No rejection of this task is on record.',
   )
   #record = table(['Time', 'Act', 'Reason'], ({ seq }) => seq, actRow, 'Nobody has acted on this task.')
@@ -98,7 +102,7 @@ class TaskView {
     this.#api = api
     this.#acts = acts
     this.#buttons = this.#actButtons()
-    const held = el('ul', { class: 'effects' })
+    const held = el('ul', { class: 'plain-list held' })
     this.#held = new KeyedList(
       held,
       (/** @type {Unknown} */ { id }) => id,
@@ -135,6 +139,7 @@ class TaskView {
 
   /** @param {readonly Unknown[]} unknown all that the poll has heard of */
   async refresh(unknown) {
+    const asked = ++this.#asked
     const query = new URLSearchParams({
       task: this.task,
       kind: 'act',
@@ -147,6 +152,7 @@ class TaskView {
         this.#api.get(`/v1/tasks/${encodeURIComponent(this.task)}`),
         this.#api.get(`/v1/journal?${query}`),
       ])
+      if (asked !== this.#asked) return
       this.#page = page
       this.#fault.hidden = true
       this.#show(page, journal)
@@ -215,13 +221,8 @@ class TaskView {
     const resolve = button('Resolve', () => this.#acts.open(resolution(this.#api, write)), {
       'aria-label': `Resolve ${method} ${target}`,
     })
-    const element = el(
-      'li',
-      {},
-      el('span', { class: 'mono' }, `${method} ${target}`),
-      `, token ${token} `,
-      resolve,
-    )
+    const what = el('span', {}, el('span', { class: 'mono' }, `${method} ${target}`), `, token ${token}`)
+    const element = el('li', {}, what, resolve)
     return { element, update: () => {} }
   }
 }

@@ -7,15 +7,14 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 export class TokenDialog {
   #token
-  #dialog = byId('token-dialog')
+  #dialog = /** @type {HTMLDialogElement} */ (byId('token-dialog'))
   /** @type {((given: boolean) => void) | undefined} */
   #answer
 
   /** @param {TokenHolder} token */
   constructor(token) {
     this.#token = token
-    const dialog = /** @type {HTMLDialogElement} */ (this.#dialog)
-    dialog.addEventListener('close', () => this.#end(false))
+    this.#dialog.addEventListener('close', () => this.#closed())
     token.addEventListener('change', () => this.#showState())
     this.#showState()
   }
@@ -25,7 +24,7 @@ export class TokenDialog {
    * @returns {Promise<boolean>} whether one was given
    */
   ask(why) {
-    const dialog = /** @type {HTMLDialogElement} */ (this.#dialog)
+    const dialog = this.#dialog
     const input = el('input', {
       type: 'password',
       autocomplete: 'off',
@@ -83,13 +82,17 @@ export class TokenDialog {
     })
   }
 
+  #closed() {
+    if (this.#dialog.open) return
+    this.#end(false)
+    // What was typed isn't to be found in the page.
+    this.#dialog.replaceChildren()
+  }
+
   /** @param {boolean} given */
   #end(given) {
     this.#answer?.(given)
     this.#answer = undefined
-    // The token isn't to be found in the page.
-    if (!given) return
-    for (const input of this.#dialog.querySelectorAll('input')) input.value = ''
   }
 
   #showState() {

@@ -11,7 +11,7 @@
  * @property {number} startedAtMs
  * @property {number} nowMs
  * @property {number} openWrites
- * @property {number} oldestOpenWriteMs
+ * @property {number} [oldestOpenWriteMs]
  * @property {number} handoversPending
  * @property {number} tasks
  * @property {number} frozen

@@ -2,11 +2,11 @@
  * What `top` shows, as lines. Invariant: never more lines, and none longer, than the terminal has; whatever others
  * wrote has but printable ASCII left, so that a character is a column.
  */
-import type { Entry, Task } from '../api.ts'
 import { describeTask } from '../task.ts'
-import { stateOf } from '../tasks.ts'
 import { span } from '../words.ts'
 import { chosenIndex, rowsOf, type TopState } from './state.ts'
+import { rejectionTable, taskTable } from './tables.ts'
+import { fit, flow, wrapped } from './text.ts'
 
 export interface Size {
   readonly columns: number
@@ -26,7 +26,7 @@ export function render(state: TopState, size: Size, colour: boolean): string[] {
   const head = headOf(state, size.columns)
   const foot = size.rows === Infinity ? [] : [{ text: keysOf(state), code: INVERSE }]
   const height = Math.max(0, size.rows - head.length - foot.length)
-  const body = state.page ? pageLines(state, size.columns, height) : listLines(state, height)
+  const body = state.page ? pageLines(state, size.columns, height) : listLines(state, size.columns, height)
   const lines: Line[] = [...head, ...body, ...foot]
   return lines.slice(0, size.rows).map(({ text, code }) => (code ? style(code, cut(text)) : cut(text)))
 }
@@ -81,7 +81,7 @@ function keysOf({ page, paused }: TopState): string {
   return page ? `q back  ${pause}  up/down scroll` : `q quit  ${pause}  up/down choose  Enter task`
 }
 
-function listLines({ sample, chosen }: TopState, height: number): Line[] {
+function listLines({ sample, chosen }: TopState, columns: number, height: number): Line[] {
   const { tasks, rejections } = sample
   // In a file nothing can be chosen.
   const index = height === Infinity ? -1 : chosenIndex(rowsOf(sample), chosen)
@@ -91,8 +91,8 @@ function listLines({ sample, chosen }: TopState, height: number): Line[] {
     Math.max(1, tasks.length),
     Math.max(Math.ceil(room / 2), room - rejections.length),
   )
-  const taskRows = choosable(taskTable(tasks), index)
-  const rejectionRows = choosable(rejectionTable(rejections), index - tasks.length)
+  const taskRows = choosable(taskTable(tasks, columns), index)
+  const rejectionRows = choosable(rejectionTable(rejections, columns), index - tasks.length)
   const none = (text: string) => [{ text: `  ${text}` }]
   return [
     { text: 'TASKS with open writes, the oldest first; waiting; frozen', code: BOLD },
@@ -117,52 +117,6 @@ function windowOf(lines: readonly Line[], room: number, index: number): readonly
   return lines.slice(start, start + room)
 }
 
-function taskTable(tasks: readonly Task[]): string[] {
-  return aligned(
-    tasks.map((task) => [
-      task.task,
-      `mark ${task.mark}`,
-      task.openWrites > 0 ? `open ${task.openWrites}` : '',
-      task.oldestOpenWriteMs === undefined ? '' : span(task.oldestOpenWriteMs),
-      stateOf(task),
-      task.holder ?? '',
-    ]),
-  )
-}
-
-function rejectionTable(rejections: readonly Entry[]): string[] {
-  return aligned(
-    rejections.map(({ atMs, task = '', token = '', data }) => {
-      const { code, highest, count, client, userAgent } = data
-      const against = highest === undefined ? token : `${token} < ${highest}`
-      const times = Number(count) > 1 ? `x${count}` : ''
-      return [
-        ...[new Date(atMs).toISOString().slice(11, 19), task, against],
-        ...[times, code === 'stale-token' ? '' : text(code), text(client), text(userAgent)],
-      ]
-    }),
-  )
-}
-
-function text(value: unknown): string {
-  return value === undefined ? '' : String(value)
-}
-
-/** No column takes more than this, so that one long name leaves room for the rest. */
-const MAX_CELL = 32
-
-function aligned(rows: readonly (readonly string[])[]): string[] {
-  const cells = rows.map((row) => row.map((cell) => fit(cell, MAX_CELL)))
-  const widths = (cells[0] ?? []).map((_, i) => Math.max(...cells.map((row) => row[i]?.length ?? 0)))
-  return cells.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .filter((_, i) => widths[i] !== 0)
-      .join('  ')
-      .trimEnd(),
-  )
-}
-
 function pageLines(state: TopState, columns: number, height: number): Line[] {
   const all = wholePage(state, columns)
   const start = Math.min(state.page?.scroll ?? 0, Math.max(0, all.length - height))
@@ -173,29 +127,4 @@ function wholePage({ page, sample }: TopState, columns: number): string[] {
   if (sample.page === undefined || sample.page.task !== page?.task) return ['asking ...']
   const lines = describeTask(sample.page).flatMap((text) => text.split('\n'))
   return ['', ...lines].flatMap((line) => wrapped(line, columns))
-}
-
-/** Parts side by side, on as many lines as they need. */
-function flow(parts: readonly string[], columns: number): string[] {
-  const lines: string[] = []
-  for (const part of parts.filter((text) => text !== '')) {
-    const last = lines.at(-1)
-    const joined = `${last}   ${part}`
-    if (last !== undefined && joined.length <= columns) lines[lines.length - 1] = joined
-    else lines.push(part)
-  }
-  return lines
-}
-
-function wrapped(text: string, columns: number): string[] {
-  const lines: string[] = []
-  for (let at = 0; at === 0 || at < text.length; at += columns) lines.push(text.slice(at, at + columns))
-  return lines
-}
-
-function fit(text: string, width: number): string {
-  const printable = text.replace(/[^\x20-\x7e]/g, '?')
-  return printable.length <= width
-    ? printable
-    : `${printable.slice(0, Math.max(0, width - 1))}~`.slice(0, width)
 }
