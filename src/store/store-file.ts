@@ -38,6 +38,8 @@ export interface OpenStore {
   readonly directory: string
   readonly origin: StoreOrigin
   readonly floor: Token
+  /** Wall clock of the latest that is on record, about: what was used or noted last. */
+  readonly latestMs: number
   readonly counts: StoreCounts
   sizes(): Pick<StoreState, 'bytes' | 'walBytes' | 'freeBytes'>
   /** Throws if the files are not the ones that were opened: what is written then is lost. */
@@ -137,6 +139,7 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
       db,
       directory,
       floor: meta.floor as bigint,
+      latestMs: latestOn(db),
       origin: { unclean, intentsWereComplete, created, createdAtMs: Number(meta.created_at_ms), migrated },
       counts: {
         tasks: Number(meta.tasks),
@@ -264,6 +267,14 @@ function readMeta(db: DatabaseSync): Record<string, SQLOutputValue> | undefined 
   )
   statement.setReadBigInts(true)
   return statement.get()
+}
+
+/** Not the newest entry alone: the clock may have been set back just before it. */
+function latestOn(db: DatabaseSync): number {
+  const newest = (table: string) => `(SELECT at_ms FROM ${table} ORDER BY seq DESC LIMIT 100)`
+  const times = `SELECT created_at_ms AS at_ms FROM meta UNION ALL SELECT max(used_at_ms) FROM marks UNION ALL
+    SELECT * FROM ${newest('journal')} UNION ALL SELECT * FROM ${newest('attempts')}`
+  return db.prepare(`SELECT max(at_ms) AS latest FROM (${times})`).get()?.latest as number
 }
 
 function requireIntact(db: DatabaseSync, directory: string): void {
