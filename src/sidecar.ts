@@ -269,6 +269,13 @@ function announce(opened: MarkStore, config: Config, log: Logger): void {
   if (origin.created) {
     log.warn({ store }, 'a new, empty store was made: if a store was here before, its marks are lost')
   }
+  if (origin.migrated) {
+    const { from, copy } = origin.migrated
+    log.warn(
+      { store, copy },
+      `the store was brought from schema ${from} to this version's; as it was, it is in ${copy}`,
+    )
+  }
   if (needsGrace(origin)) {
     log.warn(
       { store, restartGraceMs: config.restartGraceMs },

@@ -7,14 +7,15 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
+import { type Draft, requireInPlace } from './backup-draft.ts'
 import { syncDirectory, syncFile } from './durable-files.ts'
 import { type BackupReport, StoreError } from './mark-store.ts'
 
-const { draft, file } = workerData as { draft: string; file: string }
+const { draft, file } = workerData as { draft: Draft; file: string }
 
 /** Reads it as it is: nothing is written beside it. */
 function check(): number {
-  const url = pathToFileURL(draft)
+  const url = pathToFileURL(draft.name)
   url.search = 'immutable=1'
   const db = new DatabaseSync(url, { readOnly: true })
   try {
@@ -27,11 +28,12 @@ function check(): number {
 }
 
 const commitSequence = check()
-syncFile(draft)
+syncFile(draft.name)
+requireInPlace(draft)
 // Unlike a rename it never replaces a file that came meanwhile.
-fs.linkSync(draft, file)
+fs.linkSync(draft.name, file)
 try {
-  fs.rmSync(draft)
+  fs.rmSync(draft.name)
   syncDirectory(path.dirname(file))
 } catch (error) {
   fs.rmSync(file)

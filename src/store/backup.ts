@@ -12,6 +12,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
+import { type Draft, isInPlace, requireInPlace } from './backup-draft.ts'
 import { foreignFileSystem } from './durable-files.ts'
 import { BackupRefused, type BackupReport, StoreError } from './mark-store.ts'
 
@@ -47,15 +48,12 @@ export interface BackupSource {
 export class Backup {
   readonly #source: BackupSource
   readonly #file: string
-  /** It has this name until it is whole. */
-  readonly #draft: string
+  #draft: Draft | undefined
   #aborted = false
-  #begun = false
 
   constructor(source: BackupSource, file: string) {
     this.#source = source
     this.#file = file
-    this.#draft = `${file}.partial`
   }
 
   get file(): string {
@@ -71,22 +69,29 @@ export class Backup {
   async run(): Promise<BackupReport> {
     try {
       this.#requirePlace()
-      fs.rmSync(this.#draft, { force: true }) // Of a process that was killed.
-      const fd = fs.openSync(this.#draft, 'wx', 0o600)
-      this.#begun = true
+      const name = `${this.#file}.partial`
+      fs.rmSync(name, { force: true }) // Of a process that was killed.
+      const fd = fs.openSync(name, 'wx', 0o600)
+      const draft = { name, inode: fs.fstatSync(fd).ino }
+      this.#draft = draft
       try {
-        await this.#copy(fd)
+        await this.#copy(fd, draft)
       } finally {
         fs.closeSync(fd)
       }
       if (this.#aborted) throw new StoreError('the store is being closed')
-      return await finish({ draft: this.#draft, file: this.#file })
+      return await finish({ draft, file: this.#file })
     } catch (error) {
-      if (this.#begun)
-        for (const name of [this.#draft, `${this.#draft}-journal`]) fs.rmSync(name, { force: true })
+      this.#clear()
       const Failure = this.#isRefusal(error) ? BackupRefused : StoreError
       throw new Failure(`no backup was made: ${this.#explain(error)}`, { cause: error })
     }
+  }
+
+  #clear(): void {
+    if (!this.#draft || !isInPlace(this.#draft)) return
+    const { name } = this.#draft
+    for (const left of [name, `${name}-journal`]) fs.rmSync(left, { force: true })
   }
 
   #requirePlace(): void {
@@ -102,11 +107,10 @@ export class Backup {
           'commits. Name a file on a local one, and copy it from there',
       )
     }
-    if (fs.statSync(into).dev !== fs.statSync(directory).dev) return
-    if (
-      fs.realpathSync(into) === fs.realpathSync(directory) &&
-      /^(marks|lock)\.db/.test(path.basename(this.#file))
-    ) {
+    const [there, own] = [fs.statSync(into), fs.statSync(directory)]
+    if (there.dev !== own.dev) return
+    // By its number, since the same directory can be mounted at two places.
+    if (there.ino === own.ino && /^(marks|lock)\.db/i.test(path.basename(this.#file))) {
       throw new BackupRefused(`${this.#file} is a name that the store itself uses: name another file`)
     }
     const { bytes, walBytes, freeBytes } = this.#source.sizes()
@@ -119,7 +123,7 @@ export class Backup {
     }
   }
 
-  async #copy(fd: number): Promise<void> {
+  async #copy(fd: number, draft: Draft): Promise<void> {
     let synced = 0
     const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) => {
       if (this.#aborted) throw new StoreError('the store is being closed')
@@ -129,14 +133,17 @@ export class Backup {
       synced = copied
     }
     for (let attempt = 1; ; attempt++) {
+      requireInPlace(draft)
       try {
-        await backup(this.#source.db, this.#draft, { rate: PAGES, progress })
+        await backup(this.#source.db, draft.name, { rate: PAGES, progress })
         return
       } catch (error) {
         const { errcode } = error as { errcode?: number }
         const again =
           errcode !== undefined && NOT_NOW.has(errcode & 0xff) && attempt < ATTEMPTS && !this.#aborted
-        if (!again) throw error
+        if (again) continue
+        requireInPlace(draft)
+        throw error
       }
     }
   }
@@ -144,7 +151,7 @@ export class Backup {
   /** Whether it is the name that is wrong: before there is a draft, everything is found out from that. */
   #isRefusal(error: unknown): boolean {
     const { code = '' } = error as NodeJS.ErrnoException
-    return error instanceof BackupRefused || code === 'EEXIST' || (!this.#begun && NAME_FAULTS.has(code))
+    return error instanceof BackupRefused || code === 'EEXIST' || (!this.#draft && NAME_FAULTS.has(code))
   }
 
   #explain(error: unknown): string {
@@ -157,7 +164,7 @@ export class Backup {
 }
 
 /** Checks the draft in a thread of its own, syncs it and gives it its name. */
-function finish(names: { readonly draft: string; readonly file: string }): Promise<BackupReport> {
+function finish(names: { readonly draft: Draft; readonly file: string }): Promise<BackupReport> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(FINISHER, { workerData: names })
     thread.once('message', resolve)

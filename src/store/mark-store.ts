@@ -130,6 +130,8 @@ export interface StoreOrigin {
   readonly created: boolean
   /** Wall clock of the store's creation, in milliseconds since the epoch; shown, never compared. */
   readonly createdAtMs: number
+  /** This start brought it from an older schema, which `copy` still is: an absolute path. */
+  readonly migrated?: { readonly from: number; readonly copy: string } | undefined
 }
 
 /** What there is to say of the file. */

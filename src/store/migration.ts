@@ -24,22 +24,27 @@ export function migrate(db: DatabaseSync): void {
 
 /**
  * Copies the store's file, which must be closed and without a log, to the name that says its version. A copy of that name
- * with other content, of an earlier migration, is kept under a name with a number behind it.
+ * with other content, of an earlier migration, is kept under a name with a number behind it. Returns that of the copy.
  */
-export function keepCopy(file: string, version: number): void {
+export function keepCopy(file: string, version: number): string {
   const directory = path.dirname(file)
   const copy = path.join(directory, copyName(version))
   const draft = `${copy}.new`
   try {
     fs.rmSync(draft, { force: true })
     if (fs.existsSync(copy)) {
-      if (isSame(file, copy)) return
+      if (isSame(file, copy)) {
+        syncFile(copy) // Whoever made it may have been killed before that.
+        syncDirectory(directory)
+        return copy
+      }
       fs.renameSync(copy, freeName(copy))
     }
     fs.copyFileSync(file, draft, fs.constants.COPYFILE_FICLONE)
     syncFile(draft)
     fs.renameSync(draft, copy)
     syncDirectory(directory)
+    return copy
   } catch (error) {
     fs.rmSync(draft, { force: true })
     throw unavailable(

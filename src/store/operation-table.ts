@@ -15,9 +15,11 @@ import type {
   RecordedAnswer,
 } from '../journal/operations.ts'
 import type { Resolution } from '../journal/records.ts'
+import type { RetentionClock } from './retention-clock.ts'
 import { UNSETTLED } from './schema.ts'
 
 export class OperationTable {
+  readonly #clock: RetentionClock
   readonly #insert: StatementSync
   readonly #insertAttempt: StatementSync
   readonly #open: StatementSync
@@ -31,7 +33,8 @@ export class OperationTable {
   readonly #doubt: StatementSync
   readonly #endOpen: StatementSync
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, clock: RetentionClock) {
+    this.#clock = clock
     this.#insert = db.prepare(
       'INSERT INTO operations (id, scope, task, key, fingerprint, provider_key, state, ever_unknown, first_at_ms, ' +
         'last_at_ms, key_until_ms, keep_until_ms) ' +
@@ -87,8 +90,9 @@ export class OperationTable {
   attempt(attempt: AttemptRecord): void {
     const { id, operation, token, holder, route, method, target, atMs, keepMs } = attempt
     const { scope, task, key, fingerprint, providerKey, firstAtMs } = operation
-    const keyUntilMs = Math.ceil(atMs + (attempt.keyLifetimeMs ?? keepMs))
-    const times = [atMs, keyUntilMs, Math.max(keyUntilMs, Math.ceil(atMs + keepMs))] as const
+    const fromMs = this.#clock.usedMs(atMs)
+    const keyUntilMs = Math.ceil(fromMs + (attempt.keyLifetimeMs ?? keepMs))
+    const times = [atMs, keyUntilMs, Math.max(keyUntilMs, Math.ceil(fromMs + keepMs))] as const
     this.#insert.run(operation.id, scope, task, key, fingerprint, providerKey, firstAtMs, ...times)
     const named = [id, operation.id, token ?? null, holder ?? null, route, method, target, atMs] as const
     if (this.#insertAttempt.run(...named).changes !== 0) this.#open.run(operation.id, ...times)

@@ -29,10 +29,12 @@ export class Retention {
   readonly #operations: StatementSync
 
   constructor(db: DatabaseSync) {
+    const front = `FROM (SELECT seq, at_ms FROM journal ORDER BY seq LIMIT ${ENTRIES})`
+    // None is older than one before it, whatever the clock said.
     this.#entries = db.prepare(
-      `DELETE FROM journal WHERE seq IN (SELECT seq FROM journal ORDER BY seq LIMIT ${ENTRIES}) ` +
-        'AND seq < (SELECT max(seq) FROM journal) ' +
-        'AND (at_ms <= ?1 OR seq <= (SELECT max(seq) FROM journal) - ?2)',
+      `DELETE FROM journal WHERE seq IN (SELECT seq ${front}) AND seq < (SELECT max(seq) FROM journal) ` +
+        `AND (seq < coalesce((SELECT min(seq) ${front} WHERE at_ms > ?1), 9e18) ` +
+        'OR seq <= (SELECT max(seq) FROM journal) - ?2)',
     )
     this.#writes = db.prepare(
       'DELETE FROM writes WHERE rowid IN (SELECT rowid FROM writes ' +

@@ -39,6 +39,14 @@ export function occupied(directory: string): ExitError {
   )
 }
 
+/** What has the name of the draft is removed before the draft is made: it must not be the only backup. */
+export function inTheWay(backup: string): ExitError {
+  return unavailable(
+    `${backup} has a name that the store itself uses while it is made. Nothing was changed. Give the file another ` +
+      'name, or move it elsewhere, and restore that.',
+  )
+}
+
 export function orphaned(directory: string, orphan: string): ExitError {
   return unavailable(
     `store.path: ${orphan} belongs to a store whose ${STORE_FILE} is gone from ${directory}; its last marks are ` +

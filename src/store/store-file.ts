@@ -17,7 +17,7 @@ import type { StoreCounts, StoreOrigin, StoreState } from './mark-store.ts'
 import { keepCopy, migrate, versionOf } from './migration.ts'
 import { type Restore, type Restored, restoreTo } from './restore-draft.ts'
 import { APPLICATION_ID, SCHEMA, SCHEMA_VERSION, STORE_FILE } from './schema.ts'
-import { damaged, guarded, missing, newer, occupied, orphaned } from './store-faults.ts'
+import { damaged, guarded, inTheWay, missing, newer, occupied, orphaned } from './store-faults.ts'
 import { LOCK_FILE, lockStore } from './store-lock.ts'
 import { hidesCommits } from './wal-damage.ts'
 
@@ -38,6 +38,8 @@ export interface OpenStore {
   readonly directory: string
   readonly origin: StoreOrigin
   readonly floor: Token
+  /** Wall clock of the latest that is on record, about: what was used or noted last. */
+  readonly latestMs: number
   readonly counts: StoreCounts
   sizes(): Pick<StoreState, 'bytes' | 'walBytes' | 'freeBytes'>
   /** Throws if the files are not the ones that were opened: what is written then is lost. */
@@ -55,16 +57,22 @@ export function initStore(directory: string, floor: Token, lockWaitMs: number): 
 
 /** Makes a store from a backup, as of which nothing that was recorded since is known: see `restore-draft.ts`. */
 export function restoreStore(directory: string, restore: Restore, lockWaitMs: number): Restored {
-  return makeStore(directory, lockWaitMs, (draft) => restoreTo(draft, restore))
+  return makeStore(directory, lockWaitMs, (draft) => restoreTo(draft, restore), restore.file)
 }
 
-function makeStore<T>(directory: string, lockWaitMs: number, write: (draft: string) => T): T {
+function makeStore<T>(
+  directory: string,
+  lockWaitMs: number,
+  write: (draft: string) => T,
+  source?: string,
+): T {
   return guarded(directory, () => {
     makeDirectory(directory)
     requireLocalFileSystem(directory)
     const unlock = lockStore(directory, lockWaitMs)
     try {
       if (fs.existsSync(path.join(directory, STORE_FILE))) throw occupied(directory)
+      if (source !== undefined && isDraft(directory, source)) throw inTheWay(source)
       return createFile(directory, write)
     } finally {
       unlock()
@@ -109,11 +117,12 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
     const unclean = meta.clean_stop === 0n
     if (unclean) requireIntact(db, directory)
     const version = versionOf(db)
+    let migrated: StoreOrigin['migrated']
     if (version < SCHEMA_VERSION) {
       // The copy is of a file that is closed: closing a second one would lose this process its locks.
       db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       db.close()
-      keepCopy(file, version)
+      migrated = { from: version, copy: keepCopy(file, version) }
       db = openExclusively(directory)
       migrate(db)
     }
@@ -130,7 +139,8 @@ function openFile(options: StoreFileOptions, created: boolean, unlock: () => voi
       db,
       directory,
       floor: meta.floor as bigint,
-      origin: { unclean, intentsWereComplete, created, createdAtMs: Number(meta.created_at_ms) },
+      latestMs: latestOn(db),
+      origin: { unclean, intentsWereComplete, created, createdAtMs: Number(meta.created_at_ms), migrated },
       counts: {
         tasks: Number(meta.tasks),
         commitSequence: Number(meta.commit_sequence),
@@ -181,6 +191,12 @@ function sizesOf(directory: string): Pick<StoreState, 'bytes' | 'walBytes' | 'fr
   const bytes = (name: string) => fs.statSync(name, { throwIfNoEntry: false })?.size ?? 0
   const { bavail, bsize } = fs.statfsSync(directory)
   return { bytes: bytes(file), walBytes: bytes(`${file}-wal`), freeBytes: bavail * bsize }
+}
+
+/** Whether it is a file that makes way for the draft of a new store. */
+function isDraft(directory: string, file: string): boolean {
+  if (!fs.existsSync(file)) return false
+  return fs.realpathSync(file).startsWith(path.join(fs.realpathSync(directory), `${STORE_FILE}.new`))
 }
 
 /** Written under another name, fsynced and renamed: a store exists whole or not at all. */
@@ -251,6 +267,14 @@ function readMeta(db: DatabaseSync): Record<string, SQLOutputValue> | undefined 
   )
   statement.setReadBigInts(true)
   return statement.get()
+}
+
+/** Not the newest entry alone: the clock may have been set back just before it. */
+function latestOn(db: DatabaseSync): number {
+  const newest = (table: string) => `(SELECT at_ms FROM ${table} ORDER BY seq DESC LIMIT 100)`
+  const times = `SELECT created_at_ms AS at_ms FROM meta UNION ALL SELECT max(used_at_ms) FROM marks UNION ALL
+    SELECT * FROM ${newest('journal')} UNION ALL SELECT * FROM ${newest('attempts')}`
+  return db.prepare(`SELECT max(at_ms) AS latest FROM (${times})`).get()?.latest as number
 }
 
 function requireIntact(db: DatabaseSync, directory: string): void {

@@ -69,15 +69,15 @@ export class StoreTables {
   readonly #advance: StatementSync
   #counts: StoreCounts
 
-  constructor(store: OpenStore, clock = new RetentionClock()) {
+  constructor(store: OpenStore, clock = new RetentionClock(store.latestMs)) {
     const { db } = store
     this.#store = store
     this.#clock = clock
     this.#floors = new FloorTable(db, store.floor)
     this.#marks = new MarkTable(db, this.#floors, clock)
     this.#tasks = new TaskLists(db, this.#floors, clock)
-    this.#writes = new WriteTable(db)
-    this.#operations = new OperationTable(db)
+    this.#writes = new WriteTable(db, clock)
+    this.#operations = new OperationTable(db, clock)
     this.#lists = new OperationLists(db)
     this.#journal = new JournalTable(db)
     this.#retention = new Retention(db)

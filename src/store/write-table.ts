@@ -6,10 +6,12 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { UnknownEnd, UnknownWrite, WriteRecord } from '../journal/records.ts'
 import type { Token } from '../token.ts'
 import type { Change, HeldWrite } from './mark-store.ts'
+import type { RetentionClock } from './retention-clock.ts'
 
 type Resolved = Extract<Change, { kind: 'resolved' }>
 
 export class WriteTable {
+  readonly #clock: RetentionClock
   readonly #insert: StatementSync
   readonly #delete: StatementSync
   readonly #end: StatementSync
@@ -20,7 +22,8 @@ export class WriteTable {
   readonly #one: StatementSync
   readonly #restart: StatementSync
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, clock: RetentionClock) {
+    this.#clock = clock
     this.#insert = db.prepare(
       'INSERT INTO writes (id, task, token, holder, holds, route, method, target, operation, admitted_at_ms) ' +
         'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -78,7 +81,7 @@ export class WriteTable {
 
   /** Returns how many unresolved writes it removed: 0 or 1. */
   resolve({ id, resolution, by, note, atMs }: Resolved): number {
-    return Number(this.#resolve.run(id, resolution, by, note, atMs).changes)
+    return Number(this.#resolve.run(id, resolution, by, note, this.#clock.usedMs(atMs)).changes)
   }
 
   held(task: string): HeldWrite[] {

@@ -144,7 +144,8 @@ test('an answer under way counts as open', async () => {
   const { promise: goOn, resolve } = Promise.withResolvers<void>()
   upstream.once(async (exchange) => {
     await exchange.wholeBody()
-    await exchange.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc')
+    // What is written by hand ends its connection, which the next request must not find closing.
+    await exchange.write('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 6\r\n\r\nabc')
     await goOn
     await exchange.write('def')
   })

@@ -1,4 +1,8 @@
+import path from 'node:path'
 import { defineConfig } from 'vitest/config'
+
+/** Tests start hundreds of processes of the same files: what one has compiled the next one takes from here. */
+process.env.NODE_COMPILE_CACHE ??= path.join(import.meta.dirname, '../../node_modules/.cache/compiled')
 
 /** The shards of `run.sh`, each a run of its own in a mount namespace of its own. */
 const shard = (name: string, files: string) => ({

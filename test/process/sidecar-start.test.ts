@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import fs from 'node:fs'
 import net, { type AddressInfo } from 'node:net'
 import path from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
 import { exchange } from '../support/raw-client.ts'
 import { claim, refusal, scene } from '../support/scene.ts'
@@ -14,6 +15,7 @@ import {
   settings,
   temporaryDirectory,
 } from '../support/sidecar.ts'
+import { SCHEMA_2 } from '../support/store-schema-2.ts'
 import { until } from '../support/wait.ts'
 
 const { upstream } = await scene()
@@ -61,6 +63,23 @@ test('a start that fails at its port leaves a store that needs no grace', async 
   await refusedWith(69, start({ listen: takenAddress, restartGrace: '10m' }, data))
   const sidecar = await Sidecar.start({ upstream: upstream.url, config: { restartGrace: '10m' } }, data)
   expect((await exchange(sidecar.port, claim('K', 1))).status).toBe(200)
+  expect(await sidecar.stop()).toBe(0)
+})
+
+test('a store of an older version is served, and the log says what was done to it and where it is as it was', async () => {
+  const data = temporaryDirectory()
+  const db = new DatabaseSync(path.join(data, 'marks.db'))
+  db.exec(`BEGIN; ${SCHEMA_2}
+    INSERT INTO meta VALUES (1, 1700000000000, 41, 1, 1, 7);
+    INSERT INTO marks VALUES ('K', 9, 1, 'worker-1');
+    COMMIT; PRAGMA journal_mode = WAL`)
+  db.close()
+  const sidecar = await Sidecar.start({ upstream: upstream.url }, data)
+  const copy = path.join(data, 'marks.db.schema-2')
+  const told = sidecar.logs.filter((line) => line.copy === copy)
+  expect(told).toMatchObject([{ msg: expect.stringContaining('from schema 2') }])
+  expect(fs.existsSync(copy)).toBe(true)
+  expect((await exchange(sidecar.port, claim('K', 8))).status).toBe(412)
   expect(await sidecar.stop()).toBe(0)
 })
 

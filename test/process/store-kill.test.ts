@@ -18,7 +18,7 @@ import { seededRandom } from '../support/store-random.ts'
 import { temporaryDirectory } from '../support/temporary.ts'
 
 const CHILD = fileURLToPath(new URL('../support/store-kill-child.ts', import.meta.url))
-const ROUNDS = Number(process.env.FENCEGATE_KILL_ROUNDS ?? 32)
+const ROUNDS = Number(process.env.FENCEGATE_KILL_ROUNDS ?? 24)
 const SEED = Number(process.env.FENCEGATE_SEED ?? Math.floor(Math.random() * 2 ** 32))
 /** Two at a time, each on stores of its own. */
 const CHAINS = 2

@@ -116,6 +116,7 @@ test('a place where no backup can be is refused with what to do, and nothing is 
   )
   expect(await why(path.join(into, 'nul\0'))).toMatch(/can't be written \(ERR_INVALID_ARG_VALUE\)/)
   expect(await why(path.join(directory, 'marks.db-journal'))).toMatch(/the store itself uses/)
+  expect(await why(path.join(directory, 'Marks.DB-journal'))).toMatch(/the store itself uses/)
   if (process.platform === 'linux')
     expect(await why('/proc/b.db')).toMatch(/type 0x9fa0.*not known to be local/)
   expect(fs.readdirSync(into).sort()).toEqual(['directory', 'link'])
@@ -157,6 +158,25 @@ test('a file that comes while a backup is made is not replaced', async () => {
   expect(fs.readFileSync(file, 'utf8')).toBe('another')
   expect(fs.readdirSync(path.dirname(file))).toEqual(['b.db'])
   store.close()
+})
+
+test('of two stores that are backed up to one name at a time, none passes for the other', async () => {
+  const stores = [openStore(options()), openStore(options())]
+  const file = path.join(temporaryDirectory(), 'b.db')
+  const tables = stores.map((store) => new StoreTables(store))
+  for (const [i, table] of tables.entries())
+    table.commit(TASKS.map((task) => markChange(task, BigInt(i + 1), true)))
+  const [first, second] = stores.map((store) => new Backup(store, file)) as [Backup, Backup]
+  const earlier = first.run()
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+  const [told, toldLater] = await Promise.allSettled([earlier, second.run()])
+  expect(told).toMatchObject({
+    reason: { message: expect.stringContaining('another backup is made to the same name') },
+  })
+  expect(toldLater.status).toBe('fulfilled')
+  expect(fs.readdirSync(path.dirname(file))).toEqual(['b.db'])
+  expect(sumOf(file).sum, 'the later one').toBe(2 * TASKS.length)
+  for (const store of stores) store.close()
 })
 
 test('a transaction that is open when a backup begins is waited for', async () => {

@@ -62,6 +62,7 @@ test.each([
     expect(store.floor).toBe(7n)
     expect(store.origin).toEqual({
       ...{ unclean: !cleanStop, intentsWereComplete: true, created: false, createdAtMs: 1_700_000_000_000 },
+      migrated: { from: version, copy: path.join(directory, `marks.db.schema-${version}`) },
     })
     expect(store.counts).toEqual({ tasks: 2, commitSequence: 41, unresolved: 2, frozen: 1, lastEntry: 2 })
     const tables = new StoreTables(store)

@@ -162,6 +162,7 @@ test('retention believes what makes it keep: the earlier clock for now, the late
     elapsed += ms
   }
   const clock = new RetentionClock(
+    Infinity,
     () => wall,
     () => elapsed,
   )

@@ -221,6 +221,17 @@ test('a draft that a killed restore left behind is in nobody’s way', () => {
   expect(fs.readdirSync(directory).sort()).toEqual(['lock.db', 'marks.db'])
 })
 
+test('a backup that has the name of the draft is not removed for it', () => {
+  const directory = temporaryDirectory()
+  const file = path.join(directory, 'marks.db.new')
+  fs.copyFileSync(backup, file)
+  const link = path.join(temporaryDirectory(), 'backup.db')
+  fs.symlinkSync(file, link)
+  for (const name of [file, link])
+    expect(refusal(EXIT.unavailable, () => restore(directory, 40n, name))).toMatch(/another name/)
+  expect(fs.readFileSync(file).equals(fs.readFileSync(backup))).toBe(true)
+})
+
 test('an older version refuses a newer store, and goes back by the copy that the newer one made', () => {
   const directory = temporaryDirectory()
   const file = path.join(directory, 'marks.db')

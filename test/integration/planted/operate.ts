@@ -45,10 +45,11 @@ export const OPERATE_FAULTS: readonly PlantedFault[] = [
     tests: ['unit/gate-retire.test.ts'],
   },
   {
-    name: 'migration: nothing is copied first',
+    name: 'migration: the copy is of what it made',
     file: 'store/store-file.ts',
-    find: 'keepCopy(file, version)',
-    plant: '',
+    find: 'migrated = { from: version, copy: keepCopy(file, version) }\n      db = openExclusively(directory)\n      migrate(db)',
+    plant:
+      'db = openExclusively(directory)\n      migrate(db)\n      migrated = { from: version, copy: keepCopy(file, version) }',
     tests: ['unit/store-migration.test.ts'],
   },
   {
@@ -75,8 +76,8 @@ export const OPERATE_FAULTS: readonly PlantedFault[] = [
   {
     name: 'admin port: a page by a rebound name may read',
     file: 'admin/access.ts',
-    find: 'if (isOwnName(headers.host)) return true',
-    plant: 'return true',
+    find: 'if (isOwnName(headers.host) && !isOfOtherPage(headers)) return true',
+    plant: 'if (!isOfOtherPage(headers)) return true',
     tests: ['unit/admin-access.test.ts'],
   },
   {
