@@ -85,7 +85,9 @@ function examplesIn(text: string): string[] {
 }
 
 const blocks = (markdown: string) =>
-  [...markdown.matchAll(/```sh\n(.*?)```/gs)].map(([, block = '']) => block.replace(/^ */gm, '  ')).join('\n')
+  [...markdown.matchAll(/```sh(?: norun)?\n(.*?)```/gs)]
+    .map(([, block = '']) => block.replace(/^ */gm, '  '))
+    .join('\n')
 const help = [program, ...commands.map(([, command]) => command)].map(helpOf).join('\n')
 const examples = [help, blocks(DOCS), blocks(README)].flatMap(examplesIn)
 

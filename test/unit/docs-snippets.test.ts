@@ -59,6 +59,7 @@ const program = makeProgram(() => {})
 /** What no such command takes. */
 function commandFault([name = '', ...words]: string[]): string | undefined {
   if (name.startsWith('-')) return undefined
+  if (name === 'help') return words.length === 0 ? undefined : commandFault(words)
   const command = program.commands.find((each) => each.name() === name)
   if (!command) return `there is no command "${name}"`
   const known = new Set(['--help', '-h', ...command.options.flatMap(({ long, short }) => [long, short])])
