@@ -24,6 +24,9 @@ COPY --from=dependencies /build/node_modules ./node_modules
 COPY --from=build /build/dist ./dist
 COPY package.json LICENSE ./
 
+# "kubectl exec POD -- fencegate status". What the compiler writes is not executable.
+RUN chmod 0755 dist/main.js && ln -s /app/dist/main.js /usr/local/bin/fencegate
+
 # A new volume takes over the owner and mode of the directory that it is mounted on.
 RUN install -d -o 1000 -g 1000 -m 0700 /var/lib/fencegate
 VOLUME ["/var/lib/fencegate"]

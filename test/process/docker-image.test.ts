@@ -50,6 +50,9 @@ function copy(stage: string | undefined, paths: readonly string[], workdir: stri
 
 const visible = (file: string) => inContext(read('.dockerignore'), file)
 
+/** Makes a file executable, and a link to it. Here the link leads into the directory of the stage. */
+const LINK = /^chmod 0755 (\S+) && ln -s (\/\S+) (\/\S+)$/
+
 /** The commands that the Dockerfile has; packages are the ones installed here. */
 function run(command: string, root: string, workdir: string): void {
   const cwd = path.join(root, workdir)
@@ -60,6 +63,11 @@ function run(command: string, root: string, workdir: string): void {
     execFileSync('npm', ['run', 'build'], { cwd })
   } else if (/^install -d .* \/[\w/]+$/.test(command)) {
     fs.mkdirSync(path.join(root, command.split(' ').at(-1) as string), { recursive: true })
+  } else if (LINK.test(command)) {
+    const [, program = '', target, link = ''] = LINK.exec(command) ?? []
+    fs.chmodSync(path.join(cwd, program), 0o755)
+    fs.mkdirSync(path.dirname(path.join(root, link)), { recursive: true })
+    fs.symlinkSync(path.join(root, target as string), path.join(root, link))
   } else {
     throw new Error(`RUN ${command}: this test doesn't know what that does`)
   }
@@ -85,6 +93,13 @@ it('has the program, its packages and nothing else', () => {
 
 it('runs: the entry point is there and knows its version', () => {
   expect(fencegate('--version').trim()).toBe(JSON.parse(read('package.json')).version)
+})
+
+it('has the program on the PATH, as a file that can be run', () => {
+  const link = inImage('/usr/local/bin/fencegate')
+  expect(fs.realpathSync(link)).toBe(fs.realpathSync(inImage('/app/dist/main.js')))
+  const env = { ...environmentOf(final), PATH: path.dirname(process.execPath) }
+  expect(execFileSync(link, ['--version'], { env, encoding: 'utf8' })).toBe(fencegate('--version'))
 })
 
 it('takes its environment for a configuration without a fault', () => {
