@@ -59,6 +59,16 @@ describe.each(HELM_VERSIONS)('Helm %s', (version) => {
     expect(done.filter((act) => act.endsWith(CLAIM) || act.endsWith(JOB))).toEqual([])
   })
 
+  it("keeps the claim's access mode at an upgrade, which a newer cluster would have otherwise", async () => {
+    const { install, upgrade } = await scene(version)
+    expect(await install('--set', 'persistence.accessMode=ReadWriteOnce')).toMatchObject({ ok: true })
+    const { ok, stdout } = await upgrade('--dry-run=server', '--set', 'persistence.accessMode=')
+    expect({ ok, mode: /accessModes: \S+/.exec(stdout)?.[0] }).toEqual({
+      ok: true,
+      mode: 'accessModes: [ReadWriteOnce]',
+    })
+  })
+
   it('leaves the claim when it uninstalls, and takes it again only as it is', async () => {
     const { install, helm, acts, stub } = await scene(version)
     await install()

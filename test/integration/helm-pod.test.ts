@@ -69,9 +69,11 @@ describe('the image', () => {
   })
 
   it('has the program where the notes and the page say that it is', () => {
-    const command = image.instructions.find(({ name }) => name === 'ENTRYPOINT')?.exec?.join(' ') as string
+    const [, program] = image.instructions.find(({ name }) => name === 'ENTRYPOINT')?.exec ?? []
+    const links = image.instructions.filter(({ name, text }) => name === 'RUN' && text.includes('ln -s'))
+    expect(links.map(({ text }) => text.split('ln -s ')[1])).toEqual([`${program} /usr/local/bin/fencegate`])
     for (const file of ['templates/NOTES.txt', 'README.md']) {
-      expect(fs.readFileSync(path.join(CHART, file), 'utf8')).toContain(`-- ${command} `)
+      expect(fs.readFileSync(path.join(CHART, file), 'utf8')).toContain('-- fencegate status')
     }
   })
 })
@@ -108,6 +110,20 @@ describe('two enforcers', () => {
   ])('are not killed while they wait for the lock: %s', (setting, failures) => {
     const { spec } = only(render('standalone', ...set(setting)), 'StatefulSet')
     expect(spec.template.spec.containers[0].startupProbe.failureThreshold).toBe(failures)
+  })
+})
+
+describe('an upgrade', () => {
+  it('leaves alone what a StatefulSet does not let change, whatever is said of all objects', () => {
+    const fixed = (...args: string[]) => {
+      const { selector, serviceName, volumeClaimTemplates, podManagementPolicy } = only(
+        render('standalone', '--is-upgrade', ...args),
+        'StatefulSet',
+      ).spec
+      return { selector, serviceName, volumeClaimTemplates, podManagementPolicy }
+    }
+    const common = set('commonLabels.team=x', 'commonAnnotations.team=x', 'podLabels.team=x', 'image.tag=x')
+    expect(fixed(...common)).toEqual(fixed())
   })
 })
 
@@ -173,7 +189,33 @@ describe('NetworkPolicies', () => {
   })
 })
 
+describe('an empty list of peers', () => {
+  it.each([
+    ['clients', 8471],
+    ['scrapers', 8470],
+  ])('in networkPolicy.%s admits nobody, where Kubernetes would take it for everybody', (peers, left) => {
+    const args = ['--set-json', `networkPolicy.${peers}=[]`]
+    const { ingress } = only(render('standalone', ...args), 'NetworkPolicy', 'fencegate').spec
+    expect(ingress.map(({ ports }: { ports: { port: number }[] }) => ports[0]?.port)).toEqual([left])
+    for (const { from } of ingress) expect(from.length).toBeGreaterThan(0)
+  })
+
+  it('in both closes the pod', () => {
+    const args = ['--set-json', 'networkPolicy.clients=[]', '--set-json', 'networkPolicy.scrapers=[]']
+    const { policyTypes, ingress } = only(render('standalone', ...args), 'NetworkPolicy', 'fencegate').spec
+    expect({ policyTypes, ingress }).toEqual({ policyTypes: ['Ingress'], ingress: [] })
+  })
+})
+
 describe('a mesh', () => {
+  it('is left as it is where the resource is on loopback, which it does not see', () => {
+    for (const host of ['127.0.0.1', 'localhost', '[::1]']) {
+      const args = ['--set-string', `config.upstream.url=http://${host}:9200`, ...set('mesh.provider=istio')]
+      const { annotations } = only(render('standalone', ...args), 'StatefulSet').spec.template.metadata
+      expect(Object.keys(annotations)).toEqual(['checksum/config'])
+    }
+  })
+
   it.each([
     ['istio', 'traffic.sidecar.istio.io/excludeOutboundPorts', '9200,443'],
     ['linkerd', 'config.linkerd.io/skip-outbound-ports', '9200,443'],
@@ -182,11 +224,13 @@ describe('a mesh', () => {
     expect(only(manifests, 'StatefulSet').spec.template.metadata.annotations[annotation]).toBe(ports)
   })
 
-  it('puts no proxy beside the Job that makes the store, which would keep it from ending', () => {
-    const podOf = (provider: string) =>
-      only(render('mesh', ...set(`mesh.provider=${provider}`)), 'Job').spec.template.metadata
-    expect(podOf('istio').labels['sidecar.istio.io/inject']).toBe('false')
-    expect(podOf('linkerd').annotations['linkerd.io/inject']).toBe('disabled')
+  it('puts no proxy beside the Job that makes the store and the test, which would keep them from ending', () => {
+    const podsOf = (provider: string) => {
+      const manifests = render('mesh', ...set(`mesh.provider=${provider}`))
+      return [only(manifests, 'Job').spec.template.metadata, only(manifests, 'Pod').metadata]
+    }
+    for (const { labels } of podsOf('istio')) expect(labels['sidecar.istio.io/inject']).toBe('false')
+    for (const { annotations } of podsOf('linkerd')) expect(annotations['linkerd.io/inject']).toBe('disabled')
   })
 })
 

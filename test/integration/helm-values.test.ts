@@ -67,6 +67,7 @@ const REFUSED_BY_TEMPLATES: readonly (readonly [string, string])[] = [
     'config.upstream.auth.file: a Secret',
   ],
   ['extraVolumeMounts[0].mountPath=/var/lib/fencegate/store', 'is mounted over the store'],
+  ['extraEnv[0].name=FENCEGATE_DATA', 'extraEnv: FENCEGATE_DATA would beat the configuration'],
 ]
 
 describe.each(helms)('Helm $version', ({ helm }) => {

@@ -88,14 +88,25 @@ annotations: {{- toYaml . | nindent 2 }}
 {{- default (ternary "443" "80" (eq $url.scheme "https")) $port -}}
 {{- end -}}
 
-{{/* The claim of the store: one that there is, or the one that the StatefulSet makes. */}}
-{{- define "fencegate.claimName" -}}
-{{- $set := ternary .Values.sidecar.statefulSetName (include "fencegate.fullname" .) (eq .Values.mode "sidecar") -}}
-{{- default (printf "fencegate-store-%s-0" $set) .Values.persistence.existingClaim -}}
+{{/* The StatefulSet with the enforcer in it: the resource's, or the chart's own. */}}
+{{- define "fencegate.statefulSetName" -}}
+{{- ternary .Values.sidecar.statefulSetName (include "fencegate.fullname" .) (eq .Values.mode "sidecar") -}}
 {{- end -}}
 
+{{/* The claim of the store: one that there is, or the one that the StatefulSet makes. */}}
+{{- define "fencegate.claimName" -}}
+{{- default (printf "fencegate-store-%s-0" (include "fencegate.statefulSetName" .)) .Values.persistence.existingClaim -}}
+{{- end -}}
+
+{{/* That of a StatefulSet that is there stays, though the cluster has become newer: it can't be changed. */}}
 {{- define "fencegate.accessMode" -}}
 {{- $best := ternary "ReadWriteOncePod" "ReadWriteOnce" (semverCompare ">=1.29.0-0" .Capabilities.KubeVersion.Version) -}}
+{{- if and .Release.IsUpgrade (not .Values.persistence.accessMode) -}}
+{{- $set := lookup "apps/v1" "StatefulSet" .Release.Namespace (include "fencegate.statefulSetName" .) -}}
+{{- range dig "spec" "volumeClaimTemplates" list $set -}}
+{{- if eq .metadata.name "fencegate-store" -}}{{- $best = first .spec.accessModes -}}{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- $mode := default $best .Values.persistence.accessMode -}}
 {{- if not (has $mode (list "ReadWriteOncePod" "ReadWriteOnce")) -}}
 {{- fail (printf "persistence.accessMode: %s: two pods with one store would be two enforcers: write ReadWriteOncePod or ReadWriteOnce." $mode) -}}

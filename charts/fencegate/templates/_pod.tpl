@@ -109,10 +109,11 @@ volumeMounts:
 {{- if not .Values.persistence.existingClaim -}}
 - metadata:
     name: fencegate-store
-    {{- with merge (dict) .Values.persistence.labels .Values.commonLabels }}
+    {{- /* Nothing common to all objects: Kubernetes refuses each change of a template of claims, and the upgrade with it. */}}
+    {{- with .Values.persistence.labels }}
     labels: {{- toYaml . | nindent 6 }}
     {{- end }}
-    {{- with merge (dict) .Values.persistence.annotations .Values.commonAnnotations }}
+    {{- with .Values.persistence.annotations }}
     annotations: {{- toYaml . | nindent 6 }}
     {{- end }}
   spec: {{- include "fencegate.claimSpec" . | nindent 4 }}
@@ -145,10 +146,14 @@ resources:
 {{- with .upstream -}}{{- with .url -}}{{- $urls = append $urls . -}}{{- end -}}{{- end -}}
 {{- end -}}
 {{- $ports := list -}}
-{{- range $urls -}}{{- $ports = append $ports (include "fencegate.urlPort" .) -}}{{- end -}}
+{{- range $urls -}}
+{{- /* Loopback is not in the mesh; the port may be, on other pods. */}}
+{{- if not (regexMatch "^https?://(127[.]|localhost(:|/|$)|\\[::1\\])" .) -}}{{- $ports = append $ports (include "fencegate.urlPort" .) -}}{{- end -}}
+{{- end -}}
 {{- with .Values.mesh.skipPorts -}}{{- $ports = list -}}{{- range . -}}{{- $ports = append $ports (toString .) -}}{{- end -}}{{- end -}}
 {{- $skipped := uniq $ports | join "," -}}
-{{- if eq .Values.mesh.provider "istio" -}}
+{{- if not $skipped -}}
+{{- else if eq .Values.mesh.provider "istio" -}}
 traffic.sidecar.istio.io/excludeOutboundPorts: {{ $skipped | quote }}
 {{- else if eq .Values.mesh.provider "linkerd" -}}
 config.linkerd.io/skip-outbound-ports: {{ $skipped | quote }}

@@ -21,6 +21,11 @@ fault and the remedy.
 {{- fail (printf "extraVolumeMounts: %s is mounted over the store's volume, and would hide the marks: mount it elsewhere." .mountPath) -}}
 {{- end -}}
 {{- end -}}
+{{- range $values.extraEnv -}}
+{{- if hasPrefix "FENCEGATE_" .name -}}
+{{- fail (printf "extraEnv: %s would beat the configuration, and the Service, probes and policies would be those of another one: set it in config." .name) -}}
+{{- end -}}
+{{- end -}}
 {{- $_ := required "config.upstream.url: name the resource, such as http://ledger:9200; in mode sidecar http://127.0.0.1 and its port." $values.config.upstream.url -}}
 {{- $_ := include "fencegate.image" . -}}
 {{- range $key, $listen := dict "config.listen" $values.config.listen "config.admin.listen" $values.config.admin.listen -}}
