@@ -17,7 +17,7 @@ fault and the remedy.
 {{- fail (printf "config.store.path: %s is not within %s, where the store's volume is: name a directory in it." $values.config.store.path (include "fencegate.volumeDirectory" .)) -}}
 {{- end -}}
 {{- range $values.extraVolumeMounts -}}
-{{- if hasPrefix (include "fencegate.volumeDirectory" $) .mountPath -}}
+{{- if hasPrefix (printf "%s/" (include "fencegate.volumeDirectory" $)) (printf "%s/" .mountPath) -}}
 {{- fail (printf "extraVolumeMounts: %s is mounted over the store's volume, and would hide the marks: mount it elsewhere." .mountPath) -}}
 {{- end -}}
 {{- end -}}
