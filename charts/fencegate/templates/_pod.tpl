@@ -148,7 +148,7 @@ resources:
 {{- $ports := list -}}
 {{- range $urls -}}
 {{- /* Loopback is not in the mesh; the port may be, on other pods. */}}
-{{- if not (regexMatch "^https?://(127[.]|localhost(:|/|$)|\\[::1\\])" .) -}}{{- $ports = append $ports (include "fencegate.urlPort" .) -}}{{- end -}}
+{{- if not (regexMatch "^https?://(127[.]|localhost(:|/|$)|\\[::1\\])" (default "" .)) -}}{{- $ports = append $ports (include "fencegate.urlPort" .) -}}{{- end -}}
 {{- end -}}
 {{- with .Values.mesh.skipPorts -}}{{- $ports = list -}}{{- range . -}}{{- $ports = append $ports (toString .) -}}{{- end -}}{{- end -}}
 {{- $skipped := uniq $ports | join "," -}}
