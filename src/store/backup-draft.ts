@@ -15,9 +15,10 @@ export function isInPlace({ name, inode }: Draft): boolean {
   return fs.lstatSync(name, { throwIfNoEntry: false })?.ino === inode
 }
 
+export function replaced({ name }: Draft): string {
+  return `${name} was removed or replaced while it was written: another backup is made to the same name`
+}
+
 export function requireInPlace(draft: Draft): void {
-  if (isInPlace(draft)) return
-  throw new StoreError(
-    `${draft.name} was removed or replaced while it was written: another backup is made to the same name`,
-  )
+  if (!isInPlace(draft)) throw new StoreError(replaced(draft))
 }

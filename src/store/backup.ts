@@ -12,7 +12,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { type Draft, isInPlace, requireInPlace } from './backup-draft.ts'
+import { type Draft, isInPlace, replaced, requireInPlace } from './backup-draft.ts'
 import { foreignFileSystem } from './durable-files.ts'
 import { BackupRefused, type BackupReport, StoreError } from './mark-store.ts'
 
@@ -158,6 +158,8 @@ export class Backup {
     const { code, errcode, message } = error as { code?: string; errcode?: number; message: string }
     if (code === 'EEXIST') return `another file came in the way of ${this.#file}: name a new file`
     if (OWN.has((error as Error).name)) return message // Also of one that came from another thread.
+    // SQLite says no more than that it can't open a file that isn't there.
+    if (errcode !== undefined && this.#draft && !isInPlace(this.#draft)) return replaced(this.#draft)
     const cause = errcode === undefined ? (code ?? message) : `SQLite error ${errcode}: ${message}`
     return `${this.#file} can't be written (${cause}). Check that its directory exists, that this user may write in it, and that its disk has room`
   }

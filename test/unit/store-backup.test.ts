@@ -169,13 +169,18 @@ test('of two stores that are backed up to one name at a time, none passes for th
   const [first, second] = stores.map((store) => new Backup(store, file)) as [Backup, Backup]
   const earlier = first.run()
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
-  const [told, toldLater] = await Promise.allSettled([earlier, second.run()])
-  expect(told).toMatchObject({
-    reason: { message: expect.stringContaining('another backup is made to the same name') },
+  const results = await Promise.allSettled([earlier, second.run()])
+  // Which of them is first at each step is up to the machine.
+  const made = results.findIndex(({ status }) => status === 'fulfilled')
+  expect(results[1 - made]).toMatchObject({
+    reason: {
+      message: expect.stringMatching(
+        /another backup is made to the same name|exists already|another file came in the way/,
+      ),
+    },
   })
-  expect(toldLater.status).toBe('fulfilled')
   expect(fs.readdirSync(path.dirname(file))).toEqual(['b.db'])
-  expect(sumOf(file).sum, 'the later one').toBe(2 * TASKS.length)
+  expect(sumOf(file).sum, 'of the one that was made').toBe((made + 1) * TASKS.length)
   for (const store of stores) store.close()
 })
 
