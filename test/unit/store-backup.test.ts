@@ -70,10 +70,12 @@ test('a backup under load is the store as of one commit, and commits go on meanw
 })
 
 test('one backup at a time; what a killed process left behind is in nobody’s way', async () => {
-  const store = await open()
+  const directory = temporaryDirectory()
+  const store = await open(directory)
   await store.commit(TASKS.slice(0, 2_000).map((task) => markChange(task, 1n, true)))
   const file = path.join(temporaryDirectory(), 'backup.db')
-  fs.writeFileSync(`${file}.partial`, 'half a copy')
+  const { dev, ino } = fs.statSync(path.join(directory, 'marks.db'))
+  fs.writeFileSync(`${file}.${dev.toString(36)}-${ino.toString(36)}.partial`, 'half a copy')
   const [first, second] = await Promise.allSettled([store.backup(file), store.backup(`${file}.2`)])
   expect(first.status).toBe('fulfilled')
   expect(second).toMatchObject({
@@ -174,9 +176,7 @@ test('of two stores that are backed up to one name at a time, none passes for th
   const made = results.findIndex(({ status }) => status === 'fulfilled')
   expect(results[1 - made]).toMatchObject({
     reason: {
-      message: expect.stringMatching(
-        /another backup is made to the same name|exists already|another file came in the way/,
-      ),
+      message: expect.stringMatching(/exists already|another file came in the way/),
     },
   })
   expect(fs.readdirSync(path.dirname(file))).toEqual(['b.db'])
