@@ -4,7 +4,7 @@
  * A token that is a JSON number is refused, as readers round those; an integer in a query is one in plain decimal digits,
  * because in a query everything is text.
  */
-import { Ajv, type ErrorObject } from 'ajv'
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import type { FastifySchemaCompiler } from 'fastify'
 import type { TSchema } from 'typebox'
 import { RequestError } from './request-error.ts'
@@ -19,10 +19,12 @@ interface ObjectSchema {
 }
 
 export const compile: FastifySchemaCompiler<TSchema> = ({ schema, httpPart }) => {
-  const validate = ajv.compile(schema)
+  // When the route is first asked for: to compile them all would hold up each start.
+  let validate: ValidateFunction | undefined
   const part = httpPart === 'querystring' ? 'query' : httpPart === 'params' ? 'path' : (httpPart ?? 'body')
   return (data: unknown) => {
     if (httpPart === 'querystring') readIntegers(data as Record<string, unknown>, schema)
+    validate ??= ajv.compile(schema)
     if (validate(data)) return { value: data }
     const [fault] = validate.errors ?? []
     return {

@@ -7,15 +7,14 @@ import path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
-import { type Draft, requireInPlace } from './backup-draft.ts'
 import { syncDirectory, syncFile } from './durable-files.ts'
 import { type BackupReport, StoreError } from './mark-store.ts'
 
-const { draft, file } = workerData as { draft: Draft; file: string }
+const { draft, file } = workerData as { draft: string; file: string }
 
 /** Reads it as it is: nothing is written beside it. */
 function check(): number {
-  const url = pathToFileURL(draft.name)
+  const url = pathToFileURL(draft)
   url.search = 'immutable=1'
   const db = new DatabaseSync(url, { readOnly: true })
   try {
@@ -28,12 +27,11 @@ function check(): number {
 }
 
 const commitSequence = check()
-syncFile(draft.name)
-requireInPlace(draft)
+syncFile(draft)
 // Unlike a rename it never replaces a file that came meanwhile.
-fs.linkSync(draft.name, file)
+fs.linkSync(draft, file)
 try {
-  fs.rmSync(draft.name)
+  fs.rmSync(draft)
   syncDirectory(path.dirname(file))
 } catch (error) {
   fs.rmSync(file)

@@ -12,9 +12,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { backup, type DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import { type Draft, isInPlace, requireInPlace } from './backup-draft.ts'
 import { foreignFileSystem } from './durable-files.ts'
 import { BackupRefused, type BackupReport, StoreError } from './mark-store.ts'
+import { STORE_FILE } from './schema.ts'
 
 /** The thread runs as the file that this one is: TypeScript in the repository, JavaScript in the package. */
 const FINISHER = new URL(
@@ -48,7 +48,8 @@ export interface BackupSource {
 export class Backup {
   readonly #source: BackupSource
   readonly #file: string
-  #draft: Draft | undefined
+  /** Its file until it is whole. */
+  #draft: string | undefined
   #aborted = false
 
   constructor(source: BackupSource, file: string) {
@@ -69,10 +70,9 @@ export class Backup {
   async run(): Promise<BackupReport> {
     try {
       this.#requirePlace()
-      const name = `${this.#file}.partial`
-      fs.rmSync(name, { force: true }) // Of a process that was killed.
-      const fd = fs.openSync(name, 'wx', 0o600)
-      const draft = { name, inode: fs.fstatSync(fd).ino }
+      const draft = this.#draftName()
+      fs.rmSync(draft, { force: true }) // Of a process that was killed.
+      const fd = fs.openSync(draft, 'wx', 0o600)
       this.#draft = draft
       try {
         await this.#copy(fd, draft)
@@ -82,16 +82,22 @@ export class Backup {
       if (this.#aborted) throw new StoreError('the store is being closed')
       return await finish({ draft, file: this.#file })
     } catch (error) {
+      const why = this.#explain(error)
       this.#clear()
       const Failure = this.#isRefusal(error) ? BackupRefused : StoreError
-      throw new Failure(`no backup was made: ${this.#explain(error)}`, { cause: error })
+      throw new Failure(`no backup was made: ${why}`, { cause: error })
     }
   }
 
   #clear(): void {
-    if (!this.#draft || !isInPlace(this.#draft)) return
-    const { name } = this.#draft
-    for (const left of [name, `${name}-journal`]) fs.rmSync(left, { force: true })
+    if (this.#draft === undefined) return
+    for (const left of [this.#draft, `${this.#draft}-journal`]) fs.rmSync(left, { force: true })
+  }
+
+  /** This store's own, which it writes one at a time: another sidecar may be told the same name for its backup. */
+  #draftName(): string {
+    const { dev, ino } = fs.statSync(path.join(this.#source.directory, STORE_FILE))
+    return `${this.#file}.${dev.toString(36)}-${ino.toString(36)}.partial`
   }
 
   #requirePlace(): void {
@@ -123,7 +129,7 @@ export class Backup {
     }
   }
 
-  async #copy(fd: number, draft: Draft): Promise<void> {
+  async #copy(fd: number, draft: string): Promise<void> {
     let synced = 0
     const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) => {
       if (this.#aborted) throw new StoreError('the store is being closed')
@@ -133,17 +139,14 @@ export class Backup {
       synced = copied
     }
     for (let attempt = 1; ; attempt++) {
-      requireInPlace(draft)
       try {
-        await backup(this.#source.db, draft.name, { rate: PAGES, progress })
+        await backup(this.#source.db, draft, { rate: PAGES, progress })
         return
       } catch (error) {
         const { errcode } = error as { errcode?: number }
         const again =
           errcode !== undefined && NOT_NOW.has(errcode & 0xff) && attempt < ATTEMPTS && !this.#aborted
-        if (again) continue
-        requireInPlace(draft)
-        throw error
+        if (!again) throw error
       }
     }
   }
@@ -164,7 +167,7 @@ export class Backup {
 }
 
 /** Checks the draft in a thread of its own, syncs it and gives it its name. */
-function finish(names: { readonly draft: Draft; readonly file: string }): Promise<BackupReport> {
+function finish(names: { readonly draft: string; readonly file: string }): Promise<BackupReport> {
   return new Promise((resolve, reject) => {
     const thread = new Worker(FINISHER, { workerData: names })
     thread.once('message', resolve)

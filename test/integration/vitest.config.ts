@@ -11,6 +11,7 @@ const shard = (name: string, files: string) => ({
     root: `${import.meta.dirname}/../..`,
     include: files.split(' ').map((file) => `test/integration/${file}.test.ts`),
     pool: 'forks' as const,
+    setupFiles: [`${import.meta.dirname}/../support/end-sidecars.ts`],
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

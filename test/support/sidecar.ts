@@ -6,7 +6,6 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { afterAll } from 'vitest'
 import { stringify } from 'yaml'
 import { Metrics } from './metrics.ts'
 import { Changes, DEADLINE_MS, within } from './wait.ts'
@@ -47,12 +46,13 @@ export interface Ended {
 const directories: string[] = []
 const running = new Set<ChildProcess>()
 
-afterAll(async () => {
+/** Ends what a test file has started. Called after each by `end-sidecars.ts`, a setup file of the projects that start any. */
+export async function endAll(): Promise<void> {
   const ends = [...running].map((child) => new Promise((resolve) => child.once('exit', resolve)))
   for (const child of running) child.kill('SIGKILL')
   await Promise.all(ends)
-  for (const directory of directories) fs.rmSync(directory, { recursive: true, force: true })
-})
+  for (const directory of directories.splice(0)) fs.rmSync(directory, { recursive: true, force: true })
+}
 
 // A file that fails before its first test runs no hooks: its process is ended by SIGTERM.
 process.once('SIGTERM', () => {
