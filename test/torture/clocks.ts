@@ -6,6 +6,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { now } from '../support/history-log.ts'
 import { within } from '../support/wait.ts'
+import { forgetEnded } from './faketime-leftovers.ts'
 import { Child, fileOf } from './processes.ts'
 
 const LIBRARIES = ['x86_64', 'aarch64'].map((cpu) => `/usr/lib/${cpu}-linux-gnu/faketime/libfaketime.so.1`)
@@ -27,6 +28,7 @@ export class Clocks {
     if (!library) throw new Error('libfaketime is not installed: it is in the Debian package faketime')
     this.#directory = directory
     this.#library = library
+    forgetEnded()
   }
 
   envOf(who: string): Record<string, string> {

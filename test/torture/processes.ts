@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
+import { forget } from './faketime-leftovers.ts'
 
 /** Halves the processor time of a start. */
 const COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.cache/node-compile')
@@ -59,6 +60,7 @@ export class Child {
     this.exited = new Promise((resolve) => {
       this.#child.once('close', (code, signal) => {
         alive.delete(this)
+        if (this.#child.pid !== undefined) forget(this.#child.pid)
         fs.closeSync(out)
         resolve({ code, signal })
       })
